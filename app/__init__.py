@@ -1,0 +1,1 @@
+"""The application: everything that joins the window, the engine and the disk."""

@@ -1,0 +1,1 @@
+"""The paged KV cache: block bookkeeping in plain Python, and the tensors behind it."""

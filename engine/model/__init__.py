@@ -1,0 +1,1 @@
+"""From checkpoint files to logits: formats, typed configuration, decoders."""

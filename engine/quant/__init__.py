@@ -1,0 +1,1 @@
+"""Weight precisions: canonical layouts, slow references, and the packing each kernel wants."""

@@ -1,0 +1,1 @@
+"""From logits to a chosen token: pure steps and a seeded choice."""

@@ -1,0 +1,1 @@
+"""Which tokens each step computes. Plain Python: lists, dicts and ints, no torch."""

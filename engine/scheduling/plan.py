@@ -1,0 +1,58 @@
+"""What one step computes, and what came out of it. Plain values; the runner gets nothing else."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.api import SamplingParams
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledChunk:
+    """A run of known tokens of one request, to be computed in this step.
+
+    ::
+
+        known tokens   [0 ........... start)[start ...... start+len(token_ids)) ...
+                        computed: in blocks  this chunk
+
+    ``block_ids`` covers every token up to the chunk's end, in order. The last ``num_logits`` rows
+    of the chunk need logits (0 while the prompt is not complete; 1 to sample; more to verify
+    drafts). ``known_ids`` is the request's live list of prompt and output tokens, for penalties:
+    read it during the step, keep no reference. ``sample_index`` counts the request's output
+    tokens, so that a seeded draw depends on the request alone and never on its batch.
+    """
+
+    request_id: str
+    token_ids: tuple[int, ...]
+    start: int
+    block_ids: tuple[int, ...]
+    num_logits: int
+    params: SamplingParams
+    seed: int
+    sample_index: int
+    known_ids: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """The chunks of one step, at most one a request."""
+
+    chunks: tuple[ScheduledChunk, ...]
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens computed in this step."""
+        return sum(len(chunk.token_ids) for chunk in self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutput:
+    """Tokens chosen by one step, by request, and when (``time.perf_counter_ns``).
+
+    A request whose chunk asked for no logits has no entry. ``forward_end_ns``: logits ready;
+    ``sampled_ns``: tokens chosen.
+    """
+
+    sampled: Mapping[str, int]
+    forward_end_ns: int
+    sampled_ns: int

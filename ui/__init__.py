@@ -1,0 +1,1 @@
+"""The window: widgets and item models. Knows engine.api, and neither tensors nor threads."""

@@ -1,0 +1,1 @@
+"""The chat page: message list, composer, and the quiet line under an answer."""

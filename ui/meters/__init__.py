@@ -1,0 +1,1 @@
+"""Live TTFT, ITL, KV cache and memory meters."""

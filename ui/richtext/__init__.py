@@ -1,0 +1,1 @@
+"""Incremental Markdown: finished blocks are frozen, only the tail is parsed again."""

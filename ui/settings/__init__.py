@@ -1,0 +1,1 @@
+"""The settings panel, built from declarations."""
