@@ -26,7 +26,7 @@ class AnswerStats:
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """One shown message. ``version`` of ``num_versions`` counts from 1 (‹2/3› of siblings).
+    """One shown message. ``version`` of ``num_versions`` counts from 1 (2 of 3, say).
 
     ``failure`` is one translated sentence, shown inside the message; ``stats`` None: not known.
     """
