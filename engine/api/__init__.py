@@ -1,0 +1,78 @@
+"""What callers of the engine see: commands in, events out.
+
+Small frozen dataclasses of plain values that pickle, so that the same service can later run in a
+child process or behind a socket. Imports no torch. Every ``*_ns`` field is a reading of
+``time.perf_counter_ns()``, one clock for all threads of the process.
+"""
+
+from engine.api.commands import (
+    Cancel,
+    Command,
+    CountTokens,
+    LoadModel,
+    Shutdown,
+    Submit,
+    UnloadModel,
+)
+from engine.api.events import (
+    EngineStats,
+    Event,
+    Failure,
+    Finished,
+    FinishReason,
+    LoadProgress,
+    LoadStage,
+    ModelFailed,
+    ModelReady,
+    ModelUnloaded,
+    PrefillProgress,
+    PromptTokenized,
+    RequestFailed,
+    TokensCounted,
+    TokensProduced,
+)
+from engine.api.model_info import ModelInfo
+from engine.api.options import (
+    Device,
+    GenerationRequest,
+    Message,
+    ModelOptions,
+    Precision,
+    Role,
+    SamplingParams,
+)
+from engine.api.timeline import Timeline
+
+__all__ = [
+    "Cancel",
+    "Command",
+    "CountTokens",
+    "Device",
+    "EngineStats",
+    "Event",
+    "Failure",
+    "FinishReason",
+    "Finished",
+    "GenerationRequest",
+    "LoadModel",
+    "LoadProgress",
+    "LoadStage",
+    "Message",
+    "ModelFailed",
+    "ModelInfo",
+    "ModelOptions",
+    "ModelReady",
+    "ModelUnloaded",
+    "Precision",
+    "PrefillProgress",
+    "PromptTokenized",
+    "RequestFailed",
+    "Role",
+    "SamplingParams",
+    "Shutdown",
+    "Submit",
+    "Timeline",
+    "TokensCounted",
+    "TokensProduced",
+    "UnloadModel",
+]

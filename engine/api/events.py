@@ -1,0 +1,174 @@
+"""Events: what the engine tells its callers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from engine.api.model_info import ModelInfo
+from engine.api.timeline import Timeline
+from engine.errors import EngineError
+
+
+class FinishReason(StrEnum):
+    """Why an answer ended."""
+
+    END_OF_TEXT = "end_of_text"
+    STOP_STRING = "stop_string"
+    MAX_TOKENS = "max_tokens"
+    CONTEXT_FULL = "context_full"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+class LoadStage(StrEnum):
+    """What a load is doing, in order."""
+
+    STARTING = "starting"
+    READING_HEADER = "reading_header"
+    TOKENIZER = "tokenizer"
+    WEIGHTS = "weights"
+    KV_CACHE = "kv_cache"
+    WARM_UP = "warm_up"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An EngineError as a value: code, English sentence, and the values in the sentence."""
+
+    code: str
+    message: str
+    details: Mapping[str, str | int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, error: EngineError) -> "Failure":
+        """Turn a raised error into a value that crosses threads."""
+        return cls(error.code, str(error), dict(error.details))
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """How far a load is. ``done`` and ``total`` are bytes for WEIGHTS, else steps."""
+
+    path: str
+    stage: LoadStage
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReady:
+    """The model answers from now on."""
+
+    info: ModelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUnloaded:
+    """No model is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """The load failed. ``kept`` is the model that still answers, if any."""
+
+    path: str
+    failure: Failure
+    kept: ModelInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTokenized:
+    """The prompt is tokens; its prefill is queued."""
+
+    request_id: str
+    num_prompt_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillProgress:
+    """A chunk is done. ``cached`` tokens came from the prefix cache and cost nothing."""
+
+    request_id: str
+    computed: int
+    cached: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokensProduced:
+    """New tokens of one answer.
+
+    ``text`` may be empty (half a character, or a possible stop string, is held back).
+    ``times_ns`` has one entry a token, when the engine chose it; ``is_first`` marks the answer's
+    first token.
+    """
+
+    request_id: str
+    text: str
+    token_ids: tuple[int, ...]
+    times_ns: tuple[int, ...]
+    is_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The answer is complete: all its text has been sent. ``timeline`` None: never prefilled."""
+
+    request_id: str
+    reason: FinishReason
+    timeline: Timeline | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFailed:
+    """The answer ended by a failure; text sent before stays valid."""
+
+    request_id: str
+    failure: Failure
+    timeline: Timeline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokensCounted:
+    """The answer to CountTokens; ``count`` None while no tokenizer is loaded."""
+
+    ticket: int
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStats:
+    """Gauges, at most ten times a second while working, and after each change when idle.
+
+    KV: live blocks are those some request refers to, shared ones counted once; cached blocks are
+    kept for prefix hits and can be reused at any time. Memory in bytes.
+    """
+
+    at_ns: int
+    kv_live_tokens: int
+    kv_live_blocks: int
+    kv_cached_blocks: int
+    kv_total_blocks: int
+    kv_block_bytes: int
+    num_running: int
+    num_waiting: int
+    weights_bytes: int
+    kv_allocated_bytes: int
+    process_bytes: int
+    other_programs_bytes: int
+    total_memory_bytes: int
+
+
+Event = (
+    LoadProgress
+    | ModelReady
+    | ModelUnloaded
+    | ModelFailed
+    | PromptTokenized
+    | PrefillProgress
+    | TokensProduced
+    | Finished
+    | RequestFailed
+    | TokensCounted
+    | EngineStats
+)

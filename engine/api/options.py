@@ -1,0 +1,93 @@
+"""What a caller asks for: a model and how to run it, an answer and how to sample it."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+Role = Literal["system", "user", "assistant"]
+
+
+class Precision(StrEnum):
+    """How weights are kept in memory. AUTO: INT4 for 4-bit files, else INT8."""
+
+    AUTO = "auto"
+    INT4 = "int4"
+    INT8 = "int8"
+    BF16 = "bf16"
+    FP32 = "fp32"
+
+
+class Device(StrEnum):
+    """Where the model runs. AUTO: the GPU when one is found, else the CPU."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How tokens are chosen.
+
+    ``temperature`` 0 is greedy. ``top_k`` 0, ``top_p`` 1, ``min_p`` 0 and ``repetition_penalty`` 1
+    are off. ``repetition_window`` counts the last known tokens (prompt and answer) that are
+    penalised. ``seed`` None draws a fresh seed. ``max_tokens`` None runs to the context's end.
+    """
+
+    temperature: float = 0.7
+    top_k: int = 0
+    top_p: float = 0.9
+    min_p: float = 0.05
+    repetition_penalty: float = 1.0
+    repetition_window: int = 256
+    seed: int | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    ignore_eos: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """What to load, and how.
+
+    ``path``: a .gguf file, or a folder with config.json and .safetensors files.
+    ``context_length`` (tokens) None takes the model's own, capped by what memory allows.
+    ``threads`` None takes the physical cores. ``kv_budget_bytes`` None sizes the cache for one
+    full context (and more where memory is plentiful). ``kv_cache`` False recomputes every step.
+    ``max_batch_tokens`` is the token budget of one step, hence the largest prefill chunk.
+    """
+
+    path: str
+    weights: Precision = Precision.AUTO
+    device: Device = Device.AUTO
+    context_length: int | None = None
+    threads: int | None = None
+    kv_budget_bytes: int | None = None
+    kv_cache: bool = True
+    prefix_cache: bool = True
+    max_batch_tokens: int = 512
+    max_streams: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """One answer to compute.
+
+    Exactly one of ``messages`` (through the chat template), ``prompt`` (raw text) or
+    ``prompt_ids`` is given. ``sent_ns`` is when the user pressed Send: TTFT counts from it.
+    """
+
+    request_id: str
+    sent_ns: int
+    params: SamplingParams = field(default_factory=SamplingParams)
+    messages: tuple[Message, ...] = ()
+    prompt: str | None = None
+    prompt_ids: tuple[int, ...] | None = None

@@ -1,0 +1,76 @@
+"""When one request reached each stage, and the metrics that follow from it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """When one request reached each stage (``*_ns``), and what it counted.
+
+    TTFT's parts add up to it:
+      queue      sent -> tokenize_start less load_wait, and tokenize_end -> prefill_start
+      load       load_wait (the part of the wait spent on loading the model)
+      tokenize   tokenize_start -> tokenize_end (chat template included)
+      prefill    prefill_start -> prefill_end (logits of the last prompt token are ready)
+      sample     prefill_end -> first_token (the first token is chosen)
+      paint      first_token -> its first visible character on the screen; added by the window
+    """
+
+    sent_ns: int
+    tokenize_start_ns: int
+    tokenize_end_ns: int
+    prefill_start_ns: int
+    prefill_end_ns: int
+    first_token_ns: int
+    last_token_ns: int
+    load_wait_ns: int
+    num_prompt_tokens: int
+    num_cached_tokens: int
+    num_output_tokens: int
+    first_paint_ns: int | None = None
+
+    @property
+    def queue_ns(self) -> int:
+        """Time spent waiting for the engine, loading apart."""
+        before = self.tokenize_start_ns - self.sent_ns - self.load_wait_ns
+        return before + self.prefill_start_ns - self.tokenize_end_ns
+
+    @property
+    def tokenize_ns(self) -> int:
+        """Chat template and tokenizer."""
+        return self.tokenize_end_ns - self.tokenize_start_ns
+
+    @property
+    def prefill_ns(self) -> int:
+        """All prefill chunks, first to last."""
+        return self.prefill_end_ns - self.prefill_start_ns
+
+    @property
+    def sample_ns(self) -> int:
+        """Choosing the first token."""
+        return self.first_token_ns - self.prefill_end_ns
+
+    @property
+    def paint_ns(self) -> int | None:
+        """From the first token to the first visible character; None before it is painted."""
+        return None if self.first_paint_ns is None else self.first_paint_ns - self.first_token_ns
+
+    @property
+    def ttft_ns(self) -> int:
+        """Send pressed to first visible character (to the first token while none is painted)."""
+        end = self.first_token_ns if self.first_paint_ns is None else self.first_paint_ns
+        return end - self.sent_ns
+
+    @property
+    def decode_tokens_per_s(self) -> float | None:
+        """(n - 1) / (t_last - t_first); None below two tokens."""
+        span = self.last_token_ns - self.first_token_ns
+        if self.num_output_tokens < 2 or span <= 0:
+            return None
+        return (self.num_output_tokens - 1) * 1e9 / span
+
+    @property
+    def prefill_tokens_per_s(self) -> float | None:
+        """Prompt tokens computed (cached ones apart) over prefill time."""
+        computed = self.num_prompt_tokens - self.num_cached_tokens
+        return computed * 1e9 / self.prefill_ns if self.prefill_ns > 0 else None
