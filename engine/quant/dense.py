@@ -1,7 +1,7 @@
 """The plain product: float weights, torch's own matrix multiplication."""
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 from typing_extensions import override
 
 from engine.quant.layout import Weight
@@ -37,4 +37,4 @@ class DenseLinear(Linear):
 
     @override
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        return F.linear(x.to(self._values.dtype), self._values).to(x.dtype)
+        return functional.linear(x.to(self._values.dtype), self._values).to(x.dtype)

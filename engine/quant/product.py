@@ -29,5 +29,5 @@ class Linear(Protocol):
         ...
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """x [M, K] -> x @ W.T [M, N], in x's dtype."""
+        """Multiply: x [M, K] -> x @ W.T [M, N], in x's dtype."""
         ...
