@@ -1,13 +1,23 @@
 """Colours, metrics and the style sheet: one place for how everything looks.
 
-Widgets take colours from ``Theme`` (custom painting) or from the style sheet by object name and
-dynamic property; no widget names a colour itself.
+Widgets take colours from ``Theme`` (custom painting) or from the style sheet
+(resources/style.qss) by the dynamic property ``look``; no widget names a colour itself. Whoever
+paints or measures holds the window's one ``ThemeSource`` and listens to its ``changed``.
 """
 
-from dataclasses import dataclass
+import re
+import string
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal
 
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
+
 SchemeName = Literal["light", "dark"]
+RESOURCES = Path(__file__).resolve().parent.parent / "resources"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +110,151 @@ SMALL_FONT_PX = 12
 LARGE_NUMBER_PX = 26
 CODE_FONT_PX = 13
 LINE_HEIGHT = 1.55
+
+MIN_ZOOM, MAX_ZOOM = 0.75, 2.5
+_PIXELS = re.compile(r"(\d+)px")
+_CJK_FALLBACK = {"darwin": "PingFang SC", "win32": "Microsoft YaHei UI"}
+
+
+class ThemeSource(QObject):
+    """The scheme and zoom in force; ``changed`` follows every change of either."""
+
+    changed = Signal()
+
+    def __init__(
+        self, theme: Theme = LIGHT, zoom: float = 1.0, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._zoom = zoom
+
+    @property
+    def theme(self) -> Theme:
+        """The colours in force."""
+        return self._theme
+
+    @property
+    def zoom(self) -> float:
+        """The factor on every size, 1.0 for 100%."""
+        return self._zoom
+
+    def set(self, theme: Theme, zoom: float) -> None:
+        """Change the scheme, the zoom (limited to 75%..250%) or both."""
+        zoom = min(MAX_ZOOM, max(MIN_ZOOM, zoom))
+        if (theme, zoom) != (self._theme, self._zoom):
+            self._theme, self._zoom = theme, zoom
+            self.changed.emit()
+
+    def px(self, size: float) -> int:
+        """Scale a size of the drawings to device-independent pixels; hairlines stay 1."""
+        return max(1, round(size * self._zoom))
+
+    def color(self, token: str, alpha: int = 255) -> QColor:
+        """The colour of a theme token, such as "muted"."""
+        color = QColor(getattr(self._theme, token))
+        color.setAlpha(alpha)
+        return color
+
+    def font(self, size: float = BASE_FONT_PX, weight: int = QFont.Weight.Normal) -> QFont:
+        """The interface face at ``size`` px, scaled, with tabular figures."""
+        font = QFont(ui_font())
+        font.setPixelSize(self.px(size))
+        font.setWeight(QFont.Weight(weight))
+        font.setFeature(QFont.Tag("tnum"), 1)
+        return font
+
+    def code_font(self, size: float = CODE_FONT_PX) -> QFont:
+        """The system's monospace face at ``size`` px, scaled."""
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setFamilies([font.family(), _cjk_family()])
+        font.setPixelSize(self.px(size))
+        return font
+
+
+def _cjk_family() -> str:
+    return _CJK_FALLBACK.get(sys.platform, "Noto Sans CJK SC")
+
+
+def ui_font() -> QFont:
+    """The system's interface face (Inter where a Linux system has it), Chinese as fallback."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
+    family = font.family()
+    if sys.platform == "linux" and "Inter" in QFontDatabase.families():
+        family = "Inter"
+    font.setFamilies([family, _cjk_family()])
+    return font
+
+
+def system_theme(app: QApplication) -> Theme:
+    """The scheme that the desktop asks for."""
+    is_dark = app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+    return DARK if is_dark else LIGHT
+
+
+def style_sheet(theme: Theme, zoom: float = 1.0) -> str:
+    """Fill resources/style.qss with the theme's colours and scale its pixels (1px stays)."""
+    template = (RESOURCES / "style.qss").read_text(encoding="utf-8")
+    values: dict[str, str] = dict(asdict(theme))
+    values["icons"] = (RESOURCES / "icons").as_posix()
+    sheet = string.Template(template).substitute(values)
+
+    def scaled(match: re.Match[str]) -> str:
+        size = int(match[1])
+        return f"{size if size <= 1 else round(size * zoom)}px"
+
+    return _PIXELS.sub(scaled, sheet)
+
+
+def palette_of(theme: Theme) -> QPalette:
+    """The palette behind the style sheet, for what Qt paints by itself."""
+    palette = QPalette()
+    role = QPalette.ColorRole
+    colors = {
+        role.Window: theme.background,
+        role.WindowText: theme.text,
+        role.Base: theme.surface,
+        role.AlternateBase: theme.sidebar,
+        role.Text: theme.text,
+        role.Button: theme.surface,
+        role.ButtonText: theme.text,
+        role.BrightText: theme.danger,
+        role.ToolTipBase: theme.surface,
+        role.ToolTipText: theme.text,
+        role.PlaceholderText: theme.muted,
+        role.Highlight: theme.accent,
+        role.HighlightedText: theme.on_accent,
+        role.Link: theme.accent,
+        role.LinkVisited: theme.accent,
+        role.Accent: theme.accent,
+        role.Light: theme.line,
+        role.Midlight: theme.line,
+        role.Mid: theme.line,
+        role.Dark: theme.line,
+        role.Shadow: theme.line,
+    }
+    for key, value in colors.items():
+        palette.setColor(key, QColor(value))
+    for key in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, key, QColor(theme.muted))
+    return palette
+
+
+def apply_theme(app: QApplication, theme: Theme, zoom: float = 1.0) -> None:
+    """Dress the whole application: Fusion, palette, font and style sheet."""
+    if app.style().name().lower() != "fusion":
+        app.setStyle(QStyleFactory.create("Fusion"))
+    font = ui_font()
+    font.setPixelSize(round(BASE_FONT_PX * zoom))
+    app.setPalette(palette_of(theme))
+    app.setFont(font)
+    app.setStyleSheet(style_sheet(theme, zoom))
+
+
+def set_look(widget: QWidget, look: str) -> None:
+    """Give a widget one of the style sheet's looks, before or after it is shown."""
+    if widget.property("look") == look:
+        return
+    widget.setProperty("look", look)
+    style = widget.style()
+    style.unpolish(widget)
+    style.polish(widget)
