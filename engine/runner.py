@@ -1,0 +1,79 @@
+"""One step of the engine on the device: a plan becomes tensors, logits, and chosen tokens.
+
+Knows the decoder, the storage and the sampler; not the scheduler, and no request's state.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import torch
+
+from engine.kv.storage import PagedStorage
+from engine.model.batch import Decoder, ForwardBatch, Segment
+from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
+
+
+class TokenSampler(Protocol):
+    """What the runner asks of a sampler."""
+
+    def sample(self, logits: torch.Tensor, chunks: Sequence[ScheduledChunk]) -> list[int]:
+        """Choose a token for each row of logits, float32 [R, vocab_size]; row r is of chunk r."""
+        ...
+
+
+def build_batch(plan: StepPlan, block_size: int, device: torch.device) -> ForwardBatch:
+    """Lay the plan's chunks end to end.
+
+    ::
+
+        rows       [chunk 0 ....... | chunk 1 | chunk 2 ....]
+        logit rows              ^^            ^              the last num_logits of each chunk
+    """
+    token_ids: list[int] = []
+    positions: list[int] = []
+    slots: list[int] = []
+    logit_rows: list[int] = []
+    segments: list[Segment] = []
+    for chunk in plan.chunks:
+        length = len(chunk.token_ids)
+        segments.append(Segment(len(token_ids), length, chunk.start, chunk.block_ids))
+        token_ids.extend(chunk.token_ids)
+        for position in range(chunk.start, chunk.start + length):
+            block, offset = divmod(position, block_size)
+            positions.append(position)
+            slots.append(chunk.block_ids[block] * block_size + offset)
+        logit_rows.extend(range(len(token_ids) - chunk.num_logits, len(token_ids)))
+    return ForwardBatch(
+        token_ids=torch.tensor(token_ids, dtype=torch.int64, device=device),
+        positions=torch.tensor(positions, dtype=torch.int64, device=device),
+        slots=torch.tensor(slots, dtype=torch.int64, device=device),
+        segments=tuple(segments),
+        logit_rows=torch.tensor(logit_rows, dtype=torch.int64, device=device),
+    )
+
+
+class Runner:
+    """Runs plans, one at a time, in the engine's thread."""
+
+    def __init__(self, decoder: Decoder, storage: PagedStorage, sampler: TokenSampler) -> None:
+        self._decoder = decoder
+        self._storage = storage
+        self._sampler = sampler
+
+    def run(self, plan: StepPlan, interrupted: Callable[[], bool]) -> StepOutput:
+        """Compute the plan's tokens and choose the next one where a chunk asks for logits.
+
+        Raises ForwardInterruptedError when ``interrupted()`` turns true between two layers: the
+        step then never happened.
+        """
+        block_size = self._storage.geometry.block_size
+        batch = build_batch(plan, block_size, self._storage.device)
+        logits = self._decoder.forward(batch, self._storage, interrupted)
+        if logits.device.type == "cuda":
+            torch.cuda.synchronize(logits.device)
+        forward_end_ns = time.perf_counter_ns()
+        chosen = [chunk for chunk in plan.chunks if chunk.num_logits > 0]
+        tokens = self._sampler.sample(logits, chosen) if chosen else []
+        sampled = {chunk.request_id: token for chunk, token in zip(chosen, tokens, strict=True)}
+        return StepOutput(sampled, forward_end_ns, time.perf_counter_ns())
