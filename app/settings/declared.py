@@ -1,0 +1,290 @@
+"""Every setting, declared once: default, range, unit, words. The page and the file follow.
+
+Imports no Qt: the words are English source text, translated where they are shown.
+"""
+
+from collections.abc import Mapping
+
+from engine.api import Precision
+from ui.settings.fields import Choice, Field, Section
+
+MODEL = Section(
+    "Model",
+    (
+        Field(
+            "model_path",
+            "model_path",
+            None,
+            "Model",
+            "The model file to chat with: a .gguf file, or a folder with safetensors files.",
+            automatic="Starter model",
+            applies="reload",
+        ),
+        Field(
+            "weights",
+            "choice",
+            Precision.AUTO.value,
+            "Weight precision",
+            "How exactly each weight is kept. Fewer bits need less memory and answer faster; "
+            "quality drops a little with INT4.",
+            choices=(
+                Choice(Precision.AUTO.value, "Automatic"),
+                Choice(Precision.INT4.value, "INT4 (smallest, fastest)"),
+                Choice(Precision.INT8.value, "INT8 (nearly exact)"),
+                Choice(Precision.BF16.value, "BF16 (as trained)"),
+                Choice(Precision.FP32.value, "FP32 (largest)"),
+            ),
+            applies="reload",
+        ),
+        Field(
+            "context_length",
+            "int",
+            None,
+            "Context length",
+            "How much the model can see at once: system prompt, conversation and answer together. "
+            "A longer context needs more memory.",
+            unit="tokens",
+            minimum=256,
+            maximum=1_048_576,
+            step=256,
+            automatic="The model's own",
+            applies="reload",
+        ),
+        Field(
+            "threads",
+            "int",
+            None,
+            "Threads",
+            "Processor cores that compute. More than the physical cores makes answers slower.",
+            minimum=1,
+            maximum=256,
+            step=1,
+            automatic="All physical cores",
+            applies="reload",
+        ),
+        Field(
+            "kv_budget_mib",
+            "int",
+            None,
+            "KV cache budget",
+            "Memory for what the model has read already, so that it need not read it again with "
+            "every token.",
+            unit="MiB",
+            minimum=16,
+            maximum=1_048_576,
+            step=64,
+            automatic="One full context",
+            applies="reload",
+        ),
+        Field(
+            "kv_cache",
+            "bool",
+            default=True,
+            label="Use the KV cache",
+            help="Turn it off as an experiment: every token then costs a new reading of everything "
+            "before it, and long answers slow to a crawl.",
+            applies="reload",
+        ),
+    ),
+)
+
+SAMPLING = Section(
+    "Sampling",
+    (
+        Field(
+            "temperature",
+            "float",
+            0.7,
+            "Temperature",
+            "How adventurous the choice of words is. 0 always takes the likeliest word; above 1 "
+            "it becomes erratic.",
+            minimum=0.0,
+            maximum=2.0,
+            step=0.05,
+            applies="next_answer",
+        ),
+        Field(
+            "top_k",
+            "int",
+            0,
+            "Top-k",
+            "Choose among this many likeliest tokens only. 0 is off.",
+            unit="tokens",
+            minimum=0,
+            maximum=1000,
+            step=1,
+            applies="next_answer",
+        ),
+        Field(
+            "top_p",
+            "float",
+            0.9,
+            "Top-p",
+            "Choose among the likeliest tokens that together reach this probability. 1 is off.",
+            minimum=0.01,
+            maximum=1.0,
+            step=0.01,
+            applies="next_answer",
+        ),
+        Field(
+            "min_p",
+            "float",
+            0.05,
+            "Min-p",
+            "Leave out tokens that are this much less likely than the likeliest one: 0.05 means "
+            "less than a twentieth. 0 is off.",
+            minimum=0.0,
+            maximum=1.0,
+            step=0.01,
+            applies="next_answer",
+        ),
+        Field(
+            "repetition_penalty",
+            "float",
+            1.0,
+            "Repetition penalty",
+            "Makes words that were just used less likely. 1 is off; about 1.1 stops a model that "
+            "repeats itself.",
+            minimum=1.0,
+            maximum=2.0,
+            step=0.01,
+            applies="next_answer",
+        ),
+        Field(
+            "seed",
+            "int",
+            None,
+            "Seed",
+            "The start of the dice. The same seed, model and prompt give the same answer again.",
+            minimum=0,
+            maximum=2_147_483_647,
+            step=1,
+            automatic="New each time",
+            applies="next_answer",
+        ),
+        Field(
+            "max_tokens",
+            "int",
+            None,
+            "Longest answer",
+            "Stop an answer after this many tokens; a token is about three quarters of a word.",
+            unit="tokens",
+            minimum=1,
+            maximum=1_048_576,
+            step=64,
+            automatic="Up to the context's end",
+            applies="next_answer",
+        ),
+        Field(
+            "stop",
+            "multiline",
+            "",
+            "Stop strings",
+            "An answer ends where it would write one of these; one a line.",
+            applies="next_answer",
+        ),
+    ),
+)
+
+PROMPT = Section(
+    "Prompt",
+    (
+        Field(
+            "system_prompt",
+            "multiline",
+            "",
+            "System prompt",
+            "What the model is told before every conversation, for example how to answer. It "
+            "costs tokens of the context.",
+            applies="next_answer",
+        ),
+    ),
+)
+
+APPEARANCE = Section(
+    "Appearance",
+    (
+        Field(
+            "language",
+            "choice",
+            "system",
+            "Language",
+            "The language of the window. A change shows at the next start.",
+            choices=(
+                Choice("system", "As the system"),
+                Choice("en", "English"),
+                Choice("zh_CN", "简体中文"),
+            ),
+        ),
+        Field(
+            "scheme",
+            "choice",
+            "system",
+            "Colours",
+            "Light or dark.",
+            choices=(
+                Choice("system", "As the system"),
+                Choice("light", "Light"),
+                Choice("dark", "Dark"),
+            ),
+        ),
+        Field(
+            "zoom",
+            "float",
+            1.0,
+            "Zoom",
+            "The size of text and controls. Ctrl with +, - and 0 changes it too.",
+            minimum=0.5,
+            maximum=3.0,
+            step=0.1,
+            decimals=1,
+        ),
+        Field(
+            "reduced_motion",
+            "bool",
+            default=False,
+            label="Reduce motion",
+            help="No fades and no moving indicators.",
+        ),
+    ),
+)
+
+# Kept between runs and shown nowhere as a setting.
+REMEMBERED = Section(
+    "Remembered",
+    (
+        Field("window_layout", "text", "", "Window layout", "Where the window and its parts are."),
+        Field("recent_models", "multiline", "", "Recent models", "Latest first, one a line."),
+    ),
+)
+
+SHOWN_SECTIONS = (MODEL, SAMPLING, PROMPT, APPEARANCE)
+FIELDS: Mapping[str, Field] = {
+    field.key: field for section in (*SHOWN_SECTIONS, REMEMBERED) for field in section.fields
+}
+TYPES: Mapping[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,)}
+
+
+def problem_with(field: Field, value: object) -> str | None:
+    """Why ``value`` cannot be the field's value, for the log; None when it can."""
+    if value is None:
+        return None if field.automatic is not None else "must not be empty"
+    if not isinstance(value, TYPES.get(field.kind, (str,))) or (
+        # bool is an int in Python, and not in a settings file
+        isinstance(value, bool) and field.kind != "bool"
+    ):
+        return f"is not of kind {field.kind}"
+    if isinstance(value, int | float):
+        return _problem_with_number(field, value)
+    if field.kind == "choice" and value not in {choice.value for choice in field.choices}:
+        return "is not among the choices"
+    return None
+
+
+def _problem_with_number(field: Field, value: float) -> str | None:
+    # written so that NaN is out of range
+    if field.minimum is not None and not value >= field.minimum:
+        return f"is below {field.minimum:g}"
+    if field.maximum is not None and not value <= field.maximum:
+        return f"is above {field.maximum:g}"
+    return None

@@ -1,0 +1,101 @@
+"""Database rows to records and back. Knows the columns; runs no statement."""
+
+import json
+import sqlite3
+from dataclasses import asdict, fields
+
+from app.conversations import ChatMessage, Conversation
+from engine.api import Failure, FinishReason, Timeline
+from ui.chat.rows import MessageStatus
+
+INSERT_MESSAGE = """
+    INSERT INTO messages(
+        conversation_id, parent_id, role, content, status, reason, timeline, model, failure,
+        created_at, updated_at
+    ) VALUES (
+        :conversation_id, :parent_id, :role, :content, :status, :reason, :timeline, :model,
+        :failure, :now, :now
+    )
+"""
+UPDATE_MESSAGE = """
+    UPDATE messages SET content = :content, status = :status, reason = :reason,
+        timeline = :timeline, model = :model, failure = :failure, updated_at = :now
+    WHERE id = :id
+"""
+TIMELINE_FIELDS = frozenset(field.name for field in fields(Timeline))
+
+
+def conversation_of(row: sqlite3.Row) -> Conversation:
+    """Read a row of ``conversations``."""
+    return Conversation(
+        conversation_id=row["id"],
+        title=row["title"],
+        updated_at=row["updated_at"],
+        draft=row["draft"],
+        active_leaf=row["active_leaf"],
+        system_prompt=row["system_prompt"],
+    )
+
+
+def message_of(row: sqlite3.Row) -> ChatMessage:
+    """Read a row of ``messages``."""
+    return ChatMessage(
+        message_id=row["id"],
+        conversation_id=row["conversation_id"],
+        parent_id=row["parent_id"],
+        role=row["role"],
+        content=row["content"],
+        status=MessageStatus(row["status"]),
+        reason=None if row["reason"] is None else FinishReason(row["reason"]),
+        timeline=_timeline_of(row["timeline"]),
+        model=row["model"],
+        failure=_failure_of(row["failure"]),
+    )
+
+
+def message_values(message: ChatMessage, now: float) -> dict[str, str | float | None]:
+    """The named values of INSERT_MESSAGE and UPDATE_MESSAGE; ``now`` in seconds."""
+    timeline = None if message.timeline is None else json.dumps(asdict(message.timeline))
+    return {
+        "id": message.message_id,
+        "conversation_id": message.conversation_id,
+        "parent_id": message.parent_id,
+        "role": message.role,
+        "now": now,
+        "content": message.content,
+        "status": message.status.value,
+        "reason": None if message.reason is None else message.reason.value,
+        "timeline": timeline,
+        "model": message.model,
+        "failure": _failure_text(message.failure),
+    }
+
+
+def _timeline_of(text: str | None) -> Timeline | None:
+    if text is None:
+        return None
+    values = json.loads(text)
+    try:
+        return Timeline(**{k: v for k, v in values.items() if k in TIMELINE_FIELDS})
+    except TypeError:  # written by a version with other figures: the answer matters more
+        return None
+
+
+def _failure_of(text: str | None) -> Failure | None:
+    if text is None:
+        return None
+    values = json.loads(text)
+    return Failure(values["code"], values["message"], values.get("details", {}))
+
+
+def _failure_text(failure: Failure | None) -> str | None:
+    if failure is None:
+        return None
+    return json.dumps(
+        {
+            "code": failure.code,
+            "message": failure.message,
+            "details": dict(failure.details),
+        },
+        ensure_ascii=False,
+    )
