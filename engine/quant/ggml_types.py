@@ -14,7 +14,6 @@ class GgmlType(IntEnum):
     Q5_0 = 6
     Q5_1 = 7
     Q8_0 = 8
-    Q8_1 = 9
     Q2_K = 10
     Q3_K = 11
     Q4_K = 12
@@ -62,7 +61,6 @@ _BLOCKS = {
     GgmlType.Q5_0: BlockSize(32, 22),
     GgmlType.Q5_1: BlockSize(32, 24),
     GgmlType.Q8_0: BlockSize(32, 34),
-    GgmlType.Q8_1: BlockSize(32, 36),
     GgmlType.Q2_K: BlockSize(256, 84),
     GgmlType.Q3_K: BlockSize(256, 110),
     GgmlType.Q4_K: BlockSize(256, 144),

@@ -6,11 +6,17 @@ Each kernel lives in its own file. Biases are the decoder's business.
 import torch
 
 from engine.api import Precision
+from engine.quant.bitsandbytes import make_cuda_linear
 from engine.quant.dense import DenseLinear
-from engine.quant.layout import Weight
+from engine.quant.int4_cpu import Int4Linear, can_pack, has_fast_int4
+from engine.quant.int8_cpu import Int8Linear, has_fast_int8
+from engine.quant.layout import GroupedInt4Weight, Weight
 from engine.quant.product import Linear
+from engine.quant.quantize import to_channel_int8, to_grouped_int4
 
 __all__ = ["Linear", "make_linear"]
+
+_GROUP_SIZE = 32
 
 
 def make_linear(
@@ -19,7 +25,19 @@ def make_linear(
     """Pack ``weight`` for ``device``.
 
     AUTO keeps each matrix at the bits its file gives it: groups of 4 bits as INT4, everything
-    else as INT8. A matrix that no fast kernel can take falls back to a dense product.
+    else as INT8. A matrix that no fast kernel can take falls back to the next wider kind.
     """
-    del precision
+    if precision is Precision.AUTO:
+        is_four_bit = isinstance(weight, GroupedInt4Weight)
+        precision = Precision.INT4 if is_four_bit else Precision.INT8
+    if precision in {Precision.FP32, Precision.BF16}:
+        return DenseLinear(weight, compute_dtype, device)
+    if device.type == "cuda":
+        return make_cuda_linear(weight, precision, compute_dtype, device)
+    if precision is Precision.INT4 and weight.shape[1] % _GROUP_SIZE == 0 and has_fast_int4():
+        if not isinstance(weight, GroupedInt4Weight) or not can_pack(weight):
+            weight = to_grouped_int4(weight, _GROUP_SIZE)
+        return Int4Linear(weight)
+    if has_fast_int8():
+        return Int8Linear(to_channel_int8(weight))
     return DenseLinear(weight, compute_dtype, device)
