@@ -86,7 +86,11 @@ class PromptTokenized:
 
 @dataclass(frozen=True, slots=True)
 class PrefillProgress:
-    """A chunk is done. ``cached`` tokens came from the prefix cache and cost nothing."""
+    """A chunk is done.
+
+    ``computed`` of the prompt's ``total`` tokens are in the cache; ``cached`` of these came from
+    the prefix cache and cost nothing.
+    """
 
     request_id: str
     computed: int

@@ -1,0 +1,102 @@
+"""One answer under way: known tokens, how many of them are computed, and how it may end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.api import FinishReason, SamplingParams, Timeline
+from engine.metrics import Marks
+
+
+class TextStream(Protocol):
+    """Turns tokens into text a piece at a time; ``text.detokenizer.Detokenizer`` is one."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop string has been found; its text was never given out."""
+        ...
+
+    def push(self, token_id: int) -> str:
+        """Take the next token and return the text that is now certain, maybe empty."""
+        ...
+
+    def flush(self) -> str:
+        """Return what was held back; the answer ends here."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A request as the scheduler sees it.
+
+    ::
+
+        known_ids  [prompt ................|output .....]
+                   [computed .......)[ still to compute )
+
+    Prefill is many tokens behind, decode is one behind; a prefix hit, a preemption and the
+    missing cache only move the mark.
+    """
+
+    request_id: str
+    known_ids: list[int]
+    params: SamplingParams
+    seed: int
+    text: TextStream
+    marks: Marks
+    num_prompt: int = 0
+    num_computed: int = 0
+    num_cached: int = 0
+    was_admitted: bool = False
+
+    @classmethod
+    def of_prompt(
+        cls,
+        request_id: str,
+        prompt_ids: Sequence[int],
+        *,
+        params: SamplingParams,
+        seed: int,
+        text: TextStream,
+        marks: Marks,
+    ) -> "Request":
+        """A request of which only the prompt is known."""
+        return cls(
+            request_id, list(prompt_ids), params, seed, text, marks, num_prompt=len(prompt_ids)
+        )
+
+    @property
+    def num_known(self) -> int:
+        """Prompt and output tokens."""
+        return len(self.known_ids)
+
+    @property
+    def num_output(self) -> int:
+        """Tokens produced so far, an end-of-text token included."""
+        return len(self.known_ids) - self.num_prompt
+
+    @property
+    def num_behind(self) -> int:
+        """Known tokens that are not computed."""
+        return len(self.known_ids) - self.num_computed
+
+    def timeline(self) -> Timeline | None:
+        """When the request reached each stage; None before its first token."""
+        return self.marks.timeline(
+            prompt=self.num_prompt, cached=self.num_cached, output=self.num_output
+        )
+
+    def finish_reason(self, *, eos_ids: frozenset[int], limit: int) -> FinishReason | None:
+        """Why the answer ends after its latest token; None while it goes on.
+
+        ``limit`` is the number of tokens, prompt included, that can ever be known.
+        """
+        if self.known_ids[-1] in eos_ids and not self.params.ignore_eos:
+            return FinishReason.END_OF_TEXT
+        if self.text.stopped:
+            return FinishReason.STOP_STRING
+        if self.params.max_tokens is not None and self.num_output >= self.params.max_tokens:
+            return FinishReason.MAX_TOKENS
+        if self.num_known >= limit:
+            return FinishReason.CONTEXT_FULL
+        return None

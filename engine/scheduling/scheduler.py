@@ -1,0 +1,271 @@
+"""Which tokens the next step computes, and what its output means for each request.
+
+One idea: computed tokens chase known tokens. Continuous batching, chunked prefill, prefix hits,
+recomputation after preemption and running without a cache are all that. Runs in the engine's
+thread; imports no torch and never sees a tensor.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+
+from engine.api import (
+    Event,
+    Failure,
+    Finished,
+    FinishReason,
+    PrefillProgress,
+    RequestFailed,
+    TokensProduced,
+)
+from engine.config import ResolvedConfig
+from engine.kv.manager import KVManager
+from engine.metrics import Clock, now_ns
+from engine.scheduling.pace import PrefillPace
+from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
+from engine.scheduling.request import Request
+
+
+class Scheduler:
+    """Continuous batching over one block pool, oldest request first.
+
+    Requests run and wait in order of arrival, and every running request is older than every
+    waiting one. The oldest always gets what it needs, so each request ends some day.
+    """
+
+    def __init__(
+        self,
+        config: ResolvedConfig,
+        kv: KVManager,
+        *,
+        eos_ids: frozenset[int],
+        clock: Clock = now_ns,
+    ) -> None:
+        self._kv = kv
+        self._kv_cache = config.kv_cache
+        self._max_streams = config.max_streams
+        self._budget = config.max_batch_tokens
+        self._limit = min(config.context_length, kv.capacity)
+        self._eos_ids = eos_ids
+        self._clock = clock
+        self._pace = PrefillPace(config.max_batch_tokens)
+        self._running: list[Request] = []
+        self._waiting: deque[Request] = deque()
+        self._unsent: list[Event] = []
+        self._step_start_ns = 0
+
+    @property
+    def limit(self) -> int:
+        """Tokens, prompt and answer together, that one request can ever have."""
+        return self._limit
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a step would compute something or has something to say."""
+        return bool(self._running or self._waiting or self._unsent)
+
+    @property
+    def num_running(self) -> int:
+        """Requests that own blocks."""
+        return len(self._running)
+
+    @property
+    def num_waiting(self) -> int:
+        """Requests that wait for room."""
+        return len(self._waiting)
+
+    @property
+    def request_ids(self) -> tuple[str, ...]:
+        """All requests, oldest first."""
+        return tuple(request.request_id for request in self._requests())
+
+    def add(self, request: Request) -> None:
+        """Queue a request whose prompt is shorter than ``limit``."""
+        assert 0 < request.num_known < self._limit, "the caller checks the prompt's length"
+        self._waiting.append(request)
+
+    def schedule(self) -> StepPlan:
+        """Plan the next step: tokens of running answers first, then prompts, within the budget.
+
+        Takes blocks for what it plans. A plan that was not run may be dropped: its requests are
+        simply scheduled again.
+        """
+        self._step_start_ns = self._clock()
+        chunks: dict[str, ScheduledChunk] = {}
+        budget = self._budget
+        for request in [r for r in self._running if r.num_behind == 1][:budget]:
+            if request in self._running and self._make_room(request, 1, chunks):
+                chunks[request.request_id] = self._chunk(request, 1)
+                budget -= 1
+        budget = min(budget, self._pace.chunk)
+        prompts = self._prompts() if budget else iter(())
+        for request in prompts:
+            length = min(request.num_behind, budget)
+            if self._make_room(request, length, chunks):
+                chunks[request.request_id] = self._chunk(request, length)
+                budget -= length
+            if not budget:
+                break
+        order = [r.request_id for r in self._running if r.request_id in chunks]
+        return StepPlan(tuple(chunks[request_id] for request_id in order))
+
+    def update(self, plan: StepPlan, output: StepOutput) -> list[Event]:
+        """Book the output of ``plan``, and return what the callers must hear, in order.
+
+        An empty plan books nothing and returns what was left to say.
+        """
+        events, self._unsent = self._unsent, []
+        num_prompt_tokens = sum(len(c.token_ids) for c in plan.chunks if len(c.token_ids) > 1)
+        self._pace.note(num_prompt_tokens, output.forward_end_ns - self._step_start_ns)
+        running = {request.request_id: request for request in self._running}
+        for chunk in plan.chunks:
+            request = running.get(chunk.request_id)
+            if request is None:
+                continue
+            request.num_computed = chunk.start + len(chunk.token_ids)
+            self._kv.commit(request.request_id, request.known_ids, request.num_computed)
+            if not request.num_output:
+                events.append(_progress(request))
+            token = output.sampled.get(request.request_id)
+            if token is not None:
+                events += self._take_token(request, token, output)
+        return events
+
+    def cancel(self, request_id: str) -> list[Event]:
+        """End one request as CANCELLED, with the text held back; nothing for an unknown id."""
+        for request in self._requests():
+            if request.request_id == request_id:
+                self._remove(request)
+                return _ending(request, FinishReason.CANCELLED)
+        return []
+
+    def fail(self, request_id: str, failure: Failure) -> list[Event]:
+        """End one request by a failure, with the text held back; nothing for an unknown id."""
+        for request in self._requests():
+            if request.request_id == request_id:
+                self._remove(request)
+                return [
+                    *_held_back(request),
+                    RequestFailed(request_id, failure, request.timeline()),
+                ]
+        return []
+
+    def check_integrity(self) -> None:
+        """Assert the scheduler's invariants and those of its blocks."""
+        self._kv.check_integrity()
+        ids = self.request_ids
+        assert len(set(ids)) == len(ids), "one request in two places"
+        assert len(self._running) <= self._max_streams
+        assert all(request.num_behind >= 1 for request in self._requests())
+        assert all(request.num_known < self._limit for request in self._requests())
+
+    def _requests(self) -> Iterator[Request]:
+        yield from self._running
+        yield from self._waiting
+
+    def _prompts(self) -> Iterator[Request]:
+        """Requests more than a token behind, oldest first; waiting ones are admitted on the way."""
+        for request in list(self._running):
+            if request.num_behind > 1 and request in self._running:
+                yield request
+        while self._waiting and len(self._running) < self._max_streams:
+            request = self._waiting[0]
+            if not self._kv.can_allocate(
+                request.known_ids, num_tokens=request.num_known, spare=len(self._running)
+            ):
+                return
+            self._admit(self._waiting.popleft())
+            yield request
+
+    def _admit(self, request: Request) -> None:
+        request.num_computed = self._kv.allocate(request.request_id, request.known_ids)
+        self._running.append(request)
+        if not request.was_admitted:
+            request.was_admitted = True
+            request.num_cached = request.num_computed
+            request.marks.prefill_start_ns = self._clock()
+
+    def _make_room(self, request: Request, length: int, chunks: dict[str, ScheduledChunk]) -> bool:
+        """Take blocks for ``length`` more tokens, preempting the youngest while they are short.
+
+        False when the request itself had to give way, or can never fit and was ended.
+        """
+        needed = request.num_computed + length
+        while self._kv.append(request.request_id, needed, room=request.num_known) is None:
+            youngest = self._running[-1]
+            if youngest is request and len(self._running) == 1:
+                self._remove(request)
+                self._unsent += _ending(request, FinishReason.CONTEXT_FULL)
+                return False
+            chunks.pop(youngest.request_id, None)
+            self._preempt(youngest)
+            if youngest is request:
+                return False
+        return True
+
+    def _preempt(self, request: Request) -> None:
+        """Give the request's blocks back; it waits, first in line, to be computed again."""
+        self._kv.free(request.request_id)
+        self._running.remove(request)
+        request.num_computed = 0
+        self._waiting.appendleft(request)
+
+    def _chunk(self, request: Request, length: int) -> ScheduledChunk:
+        start, end = request.num_computed, request.num_computed + length
+        return ScheduledChunk(
+            request_id=request.request_id,
+            token_ids=tuple(request.known_ids[start:end]),
+            start=start,
+            block_ids=self._kv.blocks(request.request_id),
+            num_logits=int(end == request.num_known),
+            params=request.params,
+            seed=request.seed,
+            sample_index=request.num_output,
+            known_ids=request.known_ids,
+        )
+
+    def _take_token(self, request: Request, token: int, output: StepOutput) -> list[Event]:
+        request.known_ids.append(token)
+        request.marks.note_token(output.forward_end_ns, output.sampled_ns)
+        is_end = token in self._eos_ids and not request.params.ignore_eos
+        text = "" if is_end else request.text.push(token)
+        reason = request.finish_reason(eos_ids=self._eos_ids, limit=self._limit)
+        if reason is not None and not request.text.stopped:
+            text += request.text.flush()
+        events: list[Event] = [
+            TokensProduced(
+                request.request_id,
+                text,
+                (token,),
+                (output.sampled_ns,),
+                is_first=request.num_output == 1,
+            )
+        ]
+        if reason is not None:
+            self._remove(request)
+            events.append(Finished(request.request_id, reason, request.timeline()))
+        elif not self._kv_cache:
+            request.num_computed = 0
+            self._kv.commit(request.request_id, request.known_ids, 0)
+        return events
+
+    def _remove(self, request: Request) -> None:
+        if request in self._running:
+            self._running.remove(request)
+            self._kv.free(request.request_id)
+        else:
+            self._waiting.remove(request)
+
+
+def _progress(request: Request) -> PrefillProgress:
+    return PrefillProgress(
+        request.request_id, request.num_computed, request.num_cached, request.num_prompt
+    )
+
+
+def _held_back(request: Request) -> list[Event]:
+    text = "" if request.text.stopped else request.text.flush()
+    return [TokensProduced(request.request_id, text, (), ())] if text else []
+
+
+def _ending(request: Request, reason: FinishReason) -> list[Event]:
+    return [*_held_back(request), Finished(request.request_id, reason, request.timeline())]
