@@ -1,7 +1,7 @@
 """User-visible text: English in the source, translated through Qt's catalogues.
 
 One context for the whole product, so a string has one translation. packaging/translations.py
-collects the literals given to ``tr`` and ``tr_n``.
+collects the literals given to ``tr``, ``tr_n`` and ``mark``.
 """
 
 from PySide6.QtCore import QCoreApplication
@@ -9,7 +9,12 @@ from PySide6.QtCore import QCoreApplication
 CONTEXT = "tokentide"
 
 
-def tr(text: str, **values: object) -> str:
+def mark(text: str) -> str:
+    """Name a literal for the catalogues that is translated later, by ``tr`` of a variable."""
+    return text
+
+
+def tr(text: str, /, **values: object) -> str:
     """Translate a literal and fill in its ``{named}`` values."""
     translated = QCoreApplication.translate(CONTEXT, text)
     return translated.format(**values) if values else translated

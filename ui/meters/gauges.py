@@ -1,0 +1,71 @@
+"""KV cache and memory as parts of a bar, and how many turns are left. Pure functions."""
+
+from dataclasses import dataclass
+
+from engine.api import EngineStats, ModelInfo
+from ui.i18n import tr
+from ui.meters.bars import Part
+from ui.widgets.units import bytes_quantity
+
+
+@dataclass(frozen=True, slots=True)
+class ChatUse:
+    """Tokens of the open chat and its number of turns; ``is_live``: its answer is computed now."""
+
+    num_tokens: int = 0
+    num_turns: int = 0
+    is_live: bool = False
+
+
+def kv_parts(stats: EngineStats, model: ModelInfo, chat: ChatUse) -> list[Part]:
+    """This chat, other chats, kept blocks and free ones, in bytes; together the whole pool.
+
+    With one running request its live blocks are all live blocks; with several, this chat's are
+    counted from its tokens.
+    """
+    live = stats.kv_live_blocks
+    if not chat.is_live:
+        own = 0
+    elif stats.num_running <= 1:
+        own = live
+    else:
+        own = min(live, -(-chat.num_tokens // model.kv_block_size))
+    free = stats.kv_total_blocks - live - stats.kv_cached_blocks
+    named = [
+        ("stage_decode", tr("this chat"), own),
+        ("stage_tokenize", tr("other chats"), live - own),
+        ("stage_queue", tr("kept for reuse"), stats.kv_cached_blocks),
+    ]
+    parts = []
+    for token, name, blocks in named:
+        size = str(bytes_quantity(blocks * stats.kv_block_bytes))
+        label = f"{name} {size}" if blocks else ""
+        parts.append(Part(token, blocks * stats.kv_block_bytes, label, f"{name} {size}"))
+    free_bytes = max(0, free) * stats.kv_block_bytes
+    parts.append(Part("track", free_bytes, "", f"{tr('free')} {bytes_quantity(free_bytes)}"))
+    return parts
+
+
+def turns_left(stats: EngineStats, model: ModelInfo, chat: ChatUse) -> int | None:
+    """Estimate from the mean tokens of a turn so far; None while no turn is known."""
+    if chat.num_turns < 1 or chat.num_tokens < 1:
+        return None
+    budget_tokens = stats.kv_total_blocks * model.kv_block_size
+    room = min(model.context_length, budget_tokens) - chat.num_tokens
+    return max(0, room * chat.num_turns // chat.num_tokens)
+
+
+def memory_parts(stats: EngineStats) -> list[Part]:
+    """Weights, KV, the rest of this program, other programs: bytes of this machine's memory."""
+    working = max(0, stats.process_bytes - stats.weights_bytes - stats.kv_allocated_bytes)
+    named = [
+        ("stage_prefill", tr("weights"), stats.weights_bytes),
+        ("stage_decode", tr("KV"), stats.kv_allocated_bytes),
+        ("stage_paint", tr("working"), working),
+        ("stage_queue", tr("other programs"), stats.other_programs_bytes),
+    ]
+    parts = []
+    for token, name, size in named:
+        text = f"{name} {bytes_quantity(size)}"
+        parts.append(Part(token, size, text if size else "", text))
+    return parts

@@ -1,0 +1,240 @@
+"""The Live page: first token, between tokens, KV cache and memory.
+
+Shows figures that others measured; computes only the distribution of the gaps it is given.
+Repaints at most ten times a second.
+"""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from engine.api import EngineStats, ModelInfo, Timeline
+from ui.i18n import tr
+from ui.meters.bars import Legend, Part, PartsBar
+from ui.meters.gauges import ChatUse, kv_parts, memory_parts, turns_left
+from ui.meters.itl import RollingItl
+from ui.meters.reading import Reading
+from ui.meters.stages import prompt_words, ttft_parts
+from ui.meters.trace import ItlTrace
+from ui.theme import ThemeSource, set_look
+from ui.widgets.units import (
+    bytes_over,
+    bytes_quantity,
+    duration_quantity,
+    milliseconds,
+    rate_quantity,
+)
+
+REPAINT_MS = 100
+MARGIN = 18
+BETWEEN_METERS = 24
+
+
+class LiveMeters(QWidget):
+    """Four meters under each other."""
+
+    def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("liveMeters")
+        self._model: ModelInfo | None = None
+        self._stats: EngineStats | None = None
+        self._chat = ChatUse()
+        self._itl = RollingItl()
+        self._repaint = QTimer(self)
+        self._repaint.setObjectName("meterRepaint")
+        self._repaint.setSingleShot(True)
+        self._repaint.setInterval(REPAINT_MS)
+        self._repaint.timeout.connect(self._show_all)
+        self._ttft = Reading(tr("First token (TTFT)"), themes, self)
+        self._ttft_bar, self._ttft_legend = self._bar(themes, tr("Parts of the first token"))
+        self._prompt = self._line()
+        self._gaps = Reading(tr("Between tokens (ITL)"), themes, self)
+        self._spread = self._line()
+        self._trace = ItlTrace(themes, self)
+        self._trace.setAccessibleName(tr("Trace of the latest gaps between tokens"))
+        self._kv = Reading(tr("KV cache"), themes, self)
+        self._kv_bar, self._kv_legend = self._bar(themes, tr("KV cache"))
+        self._turns = self._line()
+        self._memory = Reading(tr("Memory"), themes, self)
+        self._memory_bar, self._memory_legend = self._bar(themes, tr("Memory"))
+        self._arrange()
+
+    # ------------------------------------------------------------------ what it is told
+
+    def set_model(self, info: ModelInfo | None) -> None:
+        """The loaded model; None empties the cache meter."""
+        self._model = info
+        self._plan_repaint()
+
+    def start_answer(self) -> None:
+        """A request was sent: forget the figures of the answer before."""
+        self._chat = ChatUse(self._chat.num_tokens, self._chat.num_turns, is_live=True)
+        self._forget_answer()
+        self._plan_repaint()
+
+    def set_pending(self, text: str) -> None:
+        """What the wait for the first token is spent on, in words, and how far it is."""
+        self._prompt.setText(text)
+
+    def set_ttft(self, ttft_ns: int) -> None:
+        """The first character is on the screen; its parts follow with the timeline."""
+        self._ttft.show_quantity(duration_quantity(ttft_ns))
+
+    def set_timeline(self, timeline: Timeline | None) -> None:
+        """An answer's stages once it ended; None: no answer, or one that never started."""
+        self._chat = ChatUse(self._chat.num_tokens, self._chat.num_turns)
+        if timeline is None:
+            self._forget_answer()
+        else:
+            self._show_timeline(timeline)
+        self._plan_repaint()
+
+    def add_token_times(self, times_ns: Sequence[int]) -> None:
+        """New tokens of the shown answer: when the engine chose each, oldest first."""
+        self._trace.add(self._itl.add(times_ns))
+        self._plan_repaint()
+
+    def set_stats(self, stats: EngineStats) -> None:
+        """New gauges."""
+        self._stats = stats
+        self._plan_repaint()
+
+    def set_chat_tokens(self, used: int, turns: int) -> None:
+        """Tokens of the open chat's context, and its number of turns (0: not known)."""
+        self._chat = ChatUse(used, turns, self._chat.is_live)
+        self._plan_repaint()
+
+    # ------------------------------------------------------------------ showing
+
+    def _plan_repaint(self) -> None:
+        if not self._repaint.isActive():
+            self._repaint.start()
+
+    def _forget_answer(self) -> None:
+        self._itl.clear()
+        self._trace.clear()
+        self._ttft.clear()
+        self._ttft_bar.set_parts(())
+        self._ttft_legend.set_parts(())
+        self._prompt.clear()
+
+    def _show_all(self) -> None:
+        self._show_gaps()
+        self._show_cache()
+        self._show_memory()
+
+    def _show_timeline(self, timeline: Timeline) -> None:
+        rate = timeline.prefill_tokens_per_s
+        details = tr("prefill {rate}", rate=rate_quantity(rate)) if rate else ""
+        self._ttft.show_quantity(duration_quantity(timeline.ttft_ns), details)
+        parts = ttft_parts(timeline)
+        self._ttft_bar.set_parts(parts)
+        self._ttft_legend.set_parts(parts)
+        self._prompt.setText(prompt_words(timeline))
+
+    def _show_gaps(self) -> None:
+        figures = self._itl.figures()
+        if figures is None:
+            self._gaps.clear()
+            self._spread.clear()
+        else:
+            decode = tr("decode {rate}", rate=rate_quantity(figures.tokens_per_s))
+            self._gaps.show_quantity(duration_quantity(figures.now_ns), decode)
+            self._spread.setText(
+                tr(
+                    "p50 {p50} · p95 {p95} · max {max} ms",
+                    p50=milliseconds(figures.p50_ns),
+                    p95=milliseconds(figures.p95_ns),
+                    max=milliseconds(figures.max_ns),
+                )
+            )
+        self._trace.update()
+
+    def _show_cache(self) -> None:
+        stats, model = self._stats, self._model
+        if stats is None or model is None or not stats.kv_total_blocks:
+            self._kv.clear()
+            self._show_parts(self._kv_bar, self._kv_legend, ())
+            self._turns.clear()
+            return
+        used, budget = bytes_over(
+            stats.kv_live_blocks * stats.kv_block_bytes,
+            stats.kv_total_blocks * stats.kv_block_bytes,
+        )
+        details = f"{stats.kv_live_tokens:,} tok · {bytes_quantity(model.kv_bytes_per_token)}/tok"
+        self._kv.show_quantity(used, details, f" / {budget}")
+        parts = kv_parts(stats, model, self._chat)
+        self._show_parts(self._kv_bar, self._kv_legend, parts)
+        self._turns.setText(self._context_words(stats, model))
+
+    def _context_words(self, stats: EngineStats, model: ModelInfo) -> str:
+        if not self._chat.num_tokens:
+            return ""
+        words = tr(
+            "this chat {used} of {limit} tokens",
+            used=f"{self._chat.num_tokens:,}",
+            limit=f"{model.context_length:,}",
+        )
+        turns = turns_left(stats, model, self._chat)
+        return words if turns is None else f"{words} · {tr('~{n} turns left', n=f'{turns:,}')}"
+
+    def _show_memory(self) -> None:
+        stats = self._stats
+        if stats is None or not stats.total_memory_bytes:
+            self._memory.clear()
+            self._show_parts(self._memory_bar, self._memory_legend, ())
+            return
+        used, total = bytes_over(stats.process_bytes, stats.total_memory_bytes)
+        self._memory.show_quantity(used, "", f" / {total}")
+        self._show_parts(
+            self._memory_bar, self._memory_legend, memory_parts(stats), stats.total_memory_bytes
+        )
+
+    @staticmethod
+    def _show_parts(
+        bar: PartsBar, legend: Legend, parts: Sequence[Part], total: float | None = None
+    ) -> None:
+        bar.set_parts(parts, total)
+        legend.set_parts(parts)
+
+    # ------------------------------------------------------------------ building
+
+    def _bar(self, themes: ThemeSource, name: str) -> tuple[PartsBar, Legend]:
+        bar = PartsBar(themes, self)
+        bar.setAccessibleName(name)
+        return bar, Legend(themes, self)
+
+    def _line(self) -> QLabel:
+        label = QLabel(self)
+        set_look(label, "small")
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        return label
+
+    def _arrange(self) -> None:
+        page = QWidget(self)
+        set_look(page, "clear")
+        column = QVBoxLayout(page)
+        column.setContentsMargins(MARGIN, 16, MARGIN, 24)
+        column.setSpacing(6)
+        meters = (
+            (self._ttft, self._ttft_bar, self._ttft_legend, self._prompt),
+            (self._gaps, self._spread, self._trace),
+            (self._kv, self._kv_bar, self._kv_legend, self._turns),
+            (self._memory, self._memory_bar, self._memory_legend),
+        )
+        for number, meter in enumerate(meters):
+            if number:
+                column.addSpacing(BETWEEN_METERS - column.spacing())
+            for widget in meter:
+                column.addWidget(widget)
+        column.addStretch(1)
+        area = QScrollArea(self)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(page)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(area)

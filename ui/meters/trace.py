@@ -1,0 +1,130 @@
+"""The live trace of inter-token gaps.
+
+A ring of the latest gaps, one pixel column or more each, painted with a hairline and no
+antialiasing. The scale follows the ordinary gaps; a stall beyond it stands at the top with its
+figure, so that it is seen and the rest stays legible. The owner repaints it.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
+from typing_extensions import override
+
+from ui.meters.itl import percentile
+from ui.theme import ThemeSource
+from ui.widgets.units import duration_quantity
+
+CAPACITY = 256
+HEIGHT = 56
+SCALE_FONT_PX = 10
+# the scale reaches this many medians; a gap beyond it is a stall
+STALL_MEDIANS = 8
+NICE_STEPS = (1.0, 2.0, 5.0)
+NS_PER_MS = 1_000_000
+
+
+def nice_ceiling(value_ns: float) -> float:
+    """The next of 1, 2, 5, 10, 20 ... (in units of 0.1 ms) at or above a duration."""
+    base = NS_PER_MS / 10
+    while True:
+        for step in NICE_STEPS:
+            if value_ns <= base * step:
+                return base * step
+        base *= 10
+
+
+def scale_for(gaps: Iterable[int], present: float) -> float:
+    """The top of the scale in ns; kept while the gaps fill between a third and all of it."""
+    ordered = sorted(gaps)
+    if not ordered:
+        return present
+    median = percentile(ordered, 0.5)
+    wanted = nice_ceiling(max(2 * median, min(ordered[-1], STALL_MEDIANS * median)))
+    return present if wanted <= present <= 3 * wanted else wanted
+
+
+class ItlTrace(QWidget):
+    """Gaps from left (oldest) to right (newest)."""
+
+    def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._themes = themes
+        self._gaps: deque[int] = deque(maxlen=CAPACITY)
+        self._ceiling = nice_ceiling(NS_PER_MS)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        themes.changed.connect(self.updateGeometry)
+
+    @property
+    def ceiling_ns(self) -> float:
+        """The gap at the top of the scale."""
+        return self._ceiling
+
+    def clear(self) -> None:
+        """Forget all gaps."""
+        self._gaps.clear()
+
+    def add(self, gaps: Iterable[int]) -> None:
+        """Take in new gaps (ns), oldest first; call ``update`` to see them."""
+        self._gaps.extend(gaps)
+        self._ceiling = scale_for(self._gaps, self._ceiling)
+
+    def stalls(self) -> list[int]:
+        """Gaps that stand above the scale."""
+        return [gap for gap in self._gaps if gap > self._ceiling]
+
+    @override
+    def sizeHint(self) -> QSize:
+        return QSize(self._themes.px(200), self._themes.px(HEIGHT))
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._themes.px(80), self._themes.px(HEIGHT))
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+        bottom = self.height() - 1
+        painter.setPen(QPen(self._themes.color("line"), 1))
+        painter.drawLine(0, bottom, self.width(), bottom)
+        if len(self._gaps) > 1:
+            self._paint_gaps(painter, bottom)
+            self._paint_scale(painter)
+        painter.end()
+
+    def _top(self) -> int:
+        return self._themes.px(SCALE_FONT_PX) + 4
+
+    def _points(self, bottom: int) -> list[QPointF]:
+        step = self.width() / (CAPACITY - 1)
+        first = self.width() - 1 - step * (len(self._gaps) - 1)
+        reach = bottom - 2 - self._top()
+        return [
+            QPointF(first + step * n, bottom - 2 - reach * min(1.0, gap / self._ceiling))
+            for n, gap in enumerate(self._gaps)
+        ]
+
+    def _paint_gaps(self, painter: QPainter, bottom: int) -> None:
+        points = self._points(bottom)
+        painter.setPen(QPen(self._themes.color("stage_decode"), 1))
+        painter.drawPolyline(QPolygonF(points))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._themes.color("danger"))
+        for point, gap in zip(points, self._gaps, strict=True):
+            if gap > self._ceiling:
+                painter.drawRect(QRectF(point.x() - 1, point.y() - 3, 3, 3))
+
+    def _paint_scale(self, painter: QPainter) -> None:
+        font = self._themes.font(SCALE_FONT_PX)
+        metrics = QFontMetrics(font)
+        painter.setFont(font)
+        painter.setPen(self._themes.color("muted"))
+        painter.drawText(0, metrics.ascent(), str(duration_quantity(self._ceiling)))
+        stalls = self.stalls()
+        if stalls:
+            worst = str(duration_quantity(max(stalls)))
+            place = self.width() - metrics.horizontalAdvance(worst)
+            painter.drawText(place, metrics.ascent(), worst)

@@ -1,0 +1,247 @@
+"""The number editor: spin box, slider where the range is known, and "Automatic" for None.
+
+Typing is not corrected behind the user's back: a number out of range stays, is told in words
+and is not emitted.
+"""
+
+import math
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QLabel,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from ui.i18n import tr
+from ui.settings.editors import Editor
+from ui.settings.fields import Field, SettingValue
+from ui.theme import set_look
+
+SLIDER_STEPS = 200
+# a range that spans more than this factor gets a logarithmic slider
+LOG_FACTOR = 64
+ANY_NUMBER = 1e15
+SPIN_WIDTH = 104
+
+
+class NumberBox(QDoubleSpinBox):
+    """Accepts any number while typing; steps stay in range. The wheel needs the focus."""
+
+    def __init__(self, field: Field, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._low = -math.inf if field.minimum is None else field.minimum
+        self._high = math.inf if field.maximum is None else field.maximum
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setDecimals(0 if field.kind == "int" else field.decimals)
+        self.setRange(-ANY_NUMBER, ANY_NUMBER)
+        self.setSingleStep(field.step or (1.0 if field.kind == "int" else 0.05))
+        self.setGroupSeparatorShown(True)
+        self.setKeyboardTracking(True)
+
+    @override
+    def stepBy(self, steps: int) -> None:
+        super().stepBy(steps)
+        self.setValue(min(max(self.value(), self._low), self._high))
+
+    @override
+    def stepEnabled(self) -> QDoubleSpinBox.StepEnabledFlag:
+        enabled = QDoubleSpinBox.StepEnabledFlag.StepNone
+        if self.value() > self._low:
+            enabled |= QDoubleSpinBox.StepEnabledFlag.StepDownEnabled
+        if self.value() < self._high:
+            enabled |= QDoubleSpinBox.StepEnabledFlag.StepUpEnabled
+        return enabled
+
+    @override
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+class CalmSlider(QSlider):
+    """A slider that a passing scroll wheel does not move."""
+
+    @override
+    def wheelEvent(self, e: QWheelEvent) -> None:
+        if self.hasFocus():
+            super().wheelEvent(e)
+        else:
+            e.ignore()
+
+
+class Scale:
+    """Maps slider positions 0..SLIDER_STEPS to values of a field and back."""
+
+    def __init__(self, field: Field, low: float, high: float) -> None:
+        self._low, self._high = low, high
+        self._step = field.step or (1.0 if field.kind == "int" else 0.0)
+        self._is_log = low > 0 and high / low > LOG_FACTOR
+
+    def value(self, position: int) -> float:
+        """The value at a position, rounded to the field's step; the ends are exact."""
+        if position <= 0:
+            return self._low
+        if position >= SLIDER_STEPS:
+            return self._high
+        part = position / SLIDER_STEPS
+        if self._is_log:
+            value = self._low * math.exp(math.log(self._high / self._low) * part)
+        else:
+            value = self._low + (self._high - self._low) * part
+        if self._step:
+            value = self._low + round((value - self._low) / self._step) * self._step
+        return min(max(value, self._low), self._high)
+
+    def position(self, value: float) -> int:
+        """The nearest position of a value; out of range, the near end."""
+        inside = min(max(value, self._low), self._high)
+        if self._high <= self._low:
+            return 0
+        if self._is_log:
+            part = math.log(inside / self._low) / math.log(self._high / self._low)
+        else:
+            part = (inside - self._low) / (self._high - self._low)
+        return round(part * SLIDER_STEPS)
+
+
+class NumberEditor(Editor):
+    """An int or float setting."""
+
+    def __init__(self, field: Field, parent: QWidget | None = None) -> None:
+        super().__init__(field, parent)
+        self._automatic = self._build_automatic()
+        self._box = NumberBox(field, self)
+        self._box.setFixedWidth(SPIN_WIDTH)
+        self._box.valueChanged.connect(self._on_number)
+        self._slider, self._scale = self._build_slider()
+        column = QVBoxLayout()
+        column.setSpacing(6)
+        if self._automatic is not None:
+            column.addWidget(self._automatic)
+        column.addLayout(self._number_row())
+        self._row.addLayout(column, 1)
+        self._name(self._box)
+        self._show_number(self._first_number())
+
+    def _first_number(self) -> float:
+        # where "Automatic" starts from when it is switched off
+        if self._scale is not None:
+            return self._scale.value(SLIDER_STEPS // 2)
+        return self._field.minimum or 0.0
+
+    def _number_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        if self._slider is not None:
+            row.addWidget(self._slider, 1)
+        row.addWidget(self._box)
+        if self._field.unit:
+            unit = QLabel(tr(self._field.unit), self)
+            set_look(unit, "small")
+            row.addWidget(unit)
+        if self._slider is None:
+            row.addStretch(1)
+        return row
+
+    def _build_automatic(self) -> QCheckBox | None:
+        if self._field.automatic is None:
+            return None
+        box = QCheckBox(tr(self._field.automatic), self)
+        box.setAccessibleName(f"{tr(self._field.label)}: {tr(self._field.automatic)}")
+        box.clicked.connect(self._on_automatic)
+        return box
+
+    def _build_slider(self) -> tuple[CalmSlider | None, Scale | None]:
+        low, high = self._field.minimum, self._field.maximum
+        if low is None or high is None:
+            return None, None
+        slider = CalmSlider(Qt.Orientation.Horizontal, self)
+        slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        slider.setRange(0, SLIDER_STEPS)
+        slider.setPageStep(SLIDER_STEPS // 10)
+        slider.setMinimumWidth(48)
+        slider.setAccessibleName(tr(self._field.label))
+        slider.valueChanged.connect(self._on_slider)
+        return slider, Scale(self._field, low, high)
+
+    @override
+    def input_widget(self) -> QWidget:
+        return self._box
+
+    @override
+    def set_value(self, value: SettingValue) -> None:
+        is_automatic = value is None
+        if self._automatic is not None:
+            self._automatic.setChecked(is_automatic)
+        self._enable(not is_automatic)
+        if value is not None and not isinstance(value, str):
+            self._show_number(float(value))
+        self.problem_changed.emit("")
+
+    def _enable(self, is_enabled: bool) -> None:  # noqa: FBT001  one plain state
+        self._box.setEnabled(is_enabled)
+        if self._slider is not None:
+            self._slider.setEnabled(is_enabled)
+
+    def _show_number(self, number: float) -> None:
+        if self._box.value() != number:
+            with QSignalBlocker(self._box):
+                self._box.setValue(number)
+        if self._slider is not None and self._scale is not None:
+            with QSignalBlocker(self._slider):
+                self._slider.setValue(self._scale.position(number))
+
+    def _on_automatic(self) -> None:
+        is_automatic = self._automatic is not None and self._automatic.isChecked()
+        self._enable(not is_automatic)
+        if is_automatic:
+            self.problem_changed.emit("")
+            self.value_changed.emit(None)
+        else:
+            self._on_number(self._box.value())
+
+    def _on_slider(self, position: int) -> None:
+        if self._scale is not None:
+            self._box.setValue(self._scale.value(position))
+
+    def _on_number(self, number: float) -> None:
+        problem = range_problem(self._field, number)
+        self.problem_changed.emit(problem)
+        if problem:
+            return
+        self._show_number(number)
+        self.value_changed.emit(int(number) if self._field.kind == "int" else number)
+
+
+def number_text(field: Field, number: float) -> str:
+    """A number as the field writes it."""
+    if field.kind == "int" or number == int(number):
+        return f"{number:,.0f}"
+    return f"{number:.{field.decimals}f}".rstrip("0")
+
+
+def range_problem(field: Field, number: float) -> str:
+    """What is wrong with a number, in words; empty when it is in range."""
+    low, high = field.minimum, field.maximum
+    is_low = low is not None and number < low
+    is_high = high is not None and number > high
+    if not is_low and not is_high:
+        return ""
+    if low is not None and high is not None:
+        return tr(
+            "Not taken: choose a number from {low} to {high}.",
+            low=number_text(field, low),
+            high=number_text(field, high),
+        )
+    if low is not None:
+        return tr("Not taken: at least {low}.", low=number_text(field, low))
+    return tr("Not taken: at most {high}.", high=number_text(field, high or 0))
