@@ -1,12 +1,18 @@
 """What a checkpoint says about its model: typed, checked once, and frozen.
 
-Reads GGUF metadata and config.json; knows no tensors and no weights.
+Knows no file format: ``engine.model.gguf_config`` and ``engine.model.hf_config`` fill it in.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.errors import ModelCorruptError
+
 RopeKind = Literal["linear", "dynamic", "llama3", "yarn", "longrope", "factors"]
+
+_MAX_LAYERS = 1_024
+_MAX_SIZE = 1 << 24
+_MAX_CONTEXT = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class ModelConfig:
     """The shape of a decoder-only model.
 
     ``max_position_embeddings`` is the trained context in tokens. ``rotary_dim`` is the number of
-    leading dimensions of each head that rotate (head_dim in Llama). ``eos_ids`` end an answer.
+    leading dimensions of each head that rotate (0: all of them). ``eos_ids`` end an answer.
     """
 
     model_type: str
@@ -62,3 +68,46 @@ class ModelConfig:
     license: str = ""
     bos_id: int | None = None
     eos_ids: tuple[int, ...] = ()
+
+
+def check_config(config: ModelConfig, path: str) -> ModelConfig:
+    """Return ``config`` if a model can have that shape.
+
+    Raises ModelCorruptError naming the first value that is out of range or does not fit another.
+    """
+    limits = {
+        "vocab_size": _MAX_SIZE,
+        "hidden_size": _MAX_SIZE,
+        "intermediate_size": _MAX_SIZE,
+        "num_layers": _MAX_LAYERS,
+        "num_heads": _MAX_LAYERS,
+        "num_kv_heads": _MAX_LAYERS,
+        "head_dim": 1_024,
+        "max_position_embeddings": _MAX_CONTEXT,
+        "rope_theta": 1e15,
+        "rms_norm_eps": 1.0,
+    }
+    for key, limit in limits.items():
+        value = getattr(config, key)
+        if not 0 < value <= limit:
+            raise corrupt(path, f"its {key} is {value}")
+    if config.num_heads % config.num_kv_heads:
+        raise corrupt(
+            path, f"{config.num_heads} heads cannot share {config.num_kv_heads} key-value heads"
+        )
+    if config.head_dim % 2:
+        raise corrupt(path, f"its head_dim {config.head_dim} is odd and cannot rotate in pairs")
+    ids = [*config.eos_ids, *([] if config.bos_id is None else [config.bos_id])]
+    for token in ids:
+        if not 0 <= token < config.vocab_size:
+            raise corrupt(path, f"its special token {token} is not in the vocabulary")
+    return config
+
+
+def corrupt(path: str, reason: str) -> ModelCorruptError:
+    """The error for a checkpoint that contradicts itself."""
+    return ModelCorruptError(
+        f"The model at {path} is not sound: {reason}. Download it again.",
+        path=path,
+        reason=reason,
+    )

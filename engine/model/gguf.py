@@ -12,7 +12,6 @@ or allocate more than the file's own size.
 """
 
 import mmap
-import stat
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +23,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from engine.errors import ModelCorruptError, ModelMissingError, ModelUnsupportedError
+from engine.errors import ModelCorruptError, ModelUnsupportedError
+from engine.model.mapping import map_file
 from engine.quant.ggml_types import GgmlType
 
 MetadataValue = str | int | float | bool | list[str] | npt.NDArray[Any] | list[Any]
@@ -308,7 +308,7 @@ class GgufFile:
         or ModelUnsupportedError (a version or tensor type this reader does not know).
         """
         path = Path(path)
-        data = _map(path)
+        data = map_file(path)
         try:
             metadata, tensors = _parse(data)
         except _BadFileError as error:
@@ -349,24 +349,6 @@ class GgufFile:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _map(path: Path) -> mmap.mmap:
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise ModelMissingError(f"{path} is not a model file.", path=str(path))
-        with path.open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except ValueError as error:  # mmap refuses an empty file; stat refuses a NUL in a path
-        raise ModelCorruptError(
-            f"{path.name} is empty. Download it again.", path=str(path), reason="it is empty"
-        ) from error
-    except FileNotFoundError as error:
-        raise ModelMissingError(f"There is no model at {path}.", path=str(path)) from error
-    except OSError as error:
-        raise ModelMissingError(
-            f"The model at {path} cannot be read ({error.strerror}).", path=str(path)
-        ) from error
 
 
 def _parse(data: mmap.mmap) -> tuple[dict[str, MetadataValue], dict[str, TensorInfo]]:

@@ -1,0 +1,143 @@
+"""A GGUF file as a source of canonical weights."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from typing_extensions import override
+
+from engine.errors import ModelUnsupportedError
+from engine.model.config import ModelConfig
+from engine.model.gguf import GgufFile, MetadataValue, TensorInfo
+from engine.model.gguf_config import gguf_names, read_gguf_config
+from engine.model.source import (
+    Checkpoint,
+    Shape,
+    check_finite,
+    check_finite_tensor,
+    check_shapes,
+)
+from engine.quant.ggml import can_decode, decode, decode_vector, is_four_bit
+from engine.quant.layout import Weight
+
+
+class GgufSource(Checkpoint):
+    """Decodes the tensors of an open GgufFile on demand; closes the file with itself."""
+
+    def __init__(self, file: GgufFile) -> None:
+        """Read the header of ``file`` and check every tensor against it.
+
+        Raises ModelUnsupportedError or ModelCorruptError.
+        """
+        self._file = file
+        self._path = str(file.path)
+        self._config = read_gguf_config(file)
+        self._names = gguf_names(self._config.num_layers)
+        stored = {name: info.shape for name, info in file.tensors.items()}
+        self._shapes = check_shapes(self._config, self._names, stored, self._path)
+        for name in self._shapes:
+            self._check_type(self._info(name))
+        self._bytes_read = 0
+
+    @classmethod
+    def open(cls, path: str | Path) -> "GgufSource":
+        """Open and check the file at ``path``; raises what GgufFile.open and __init__ raise."""
+        file = GgufFile.open(path)
+        try:
+            return cls(file)
+        except BaseException:
+            file.close()
+            raise
+
+    @property
+    def metadata(self) -> Mapping[str, MetadataValue]:
+        """The file's header, tokenizer and chat template included."""
+        return self._file.metadata
+
+    @property
+    @override
+    def config(self) -> ModelConfig:
+        return self._config
+
+    @property
+    @override
+    def file_bytes(self) -> int:
+        return self._file.file_bytes
+
+    @property
+    @override
+    def bytes_read(self) -> int:
+        return self._bytes_read
+
+    @property
+    @override
+    def shapes(self) -> Mapping[str, Shape]:
+        return self._shapes
+
+    @property
+    @override
+    def is_four_bit(self) -> bool:
+        infos = [self._info(name) for name in self._shapes if name.startswith("layers.")]
+        four_bit = sum(info.nbytes for info in infos if is_four_bit(info.type))
+        return four_bit * 2 > sum(info.nbytes for info in infos)
+
+    @override
+    def has(self, name: str) -> bool:
+        return name in self._shapes
+
+    @override
+    def weight(self, name: str) -> Weight:
+        info = self._read(name)
+        weight = decode(self._file.raw(info.name), info.type, (info.shape[0], info.shape[1]))
+        check_finite(weight, info.name, self._path)
+        heads = self._rotating_heads(name)
+        return weight.rows(_half_split_order(heads, self._config.head_dim)) if heads else weight
+
+    @override
+    def vector(self, name: str) -> torch.Tensor:
+        info = self._read(name)
+        values = decode_vector(self._file.raw(info.name), info.type)
+        check_finite_tensor(values, info.name, self._path)
+        heads = self._rotating_heads(name)
+        return values[_half_split_order(heads, self._config.head_dim)] if heads else values
+
+    @override
+    def close(self) -> None:
+        self._file.close()
+
+    def _info(self, name: str) -> TensorInfo:
+        return self._file.tensors[self._names[name]]
+
+    def _read(self, name: str) -> TensorInfo:
+        info = self._info(name)
+        self._bytes_read += info.nbytes
+        return info
+
+    def _check_type(self, info: TensorInfo) -> None:
+        if not can_decode(info.type):
+            raise ModelUnsupportedError(
+                f"{self._file.path.name} keeps weights as {info.type.name}, which this version "
+                "cannot read.",
+                path=self._path,
+                feature=info.type.name,
+            )
+
+    def _rotating_heads(self, name: str) -> int:
+        """How many heads of ``name`` rotate (0: it has nothing to do with rotation)."""
+        match name.rpartition(".")[2]:
+            case "q" | "q_bias":
+                return self._config.num_heads
+            case "k" | "k_bias":
+                return self._config.num_kv_heads
+            case _:
+                return 0
+
+
+def _half_split_order(num_heads: int, head_dim: int) -> torch.Tensor:
+    """Rows of the file in the order this engine rotates them.
+
+    A Llama GGUF file keeps the two rows of a rotated pair side by side; we keep all first rows
+    of a head and then all second ones: file 0 1 2 3 ... -> ours 0 2 4 ... 1 3 5 ...
+    """
+    rows = torch.arange(num_heads * head_dim).view(num_heads, head_dim // 2, 2)
+    return rows.transpose(1, 2).reshape(-1)

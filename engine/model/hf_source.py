@@ -1,0 +1,92 @@
+"""A folder of safetensors files as a source of canonical weights."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from typing_extensions import override
+
+from engine.model.config import ModelConfig
+from engine.model.hf_config import hf_names, read_hf_config
+from engine.model.safetensors import SafetensorsFile, open_folder
+from engine.model.source import Checkpoint, Shape, check_finite_tensor, check_shapes
+from engine.quant.layout import DenseWeight, Weight
+
+
+class HfSource(Checkpoint):
+    """Copies tensors out of mapped safetensors files on demand."""
+
+    def __init__(self, config: ModelConfig, files: list[SafetensorsFile], folder: Path) -> None:
+        """Check every tensor of ``files`` against ``config``; raises ModelCorruptError."""
+        self.folder = folder
+        self._config = config
+        self._files = files
+        self._names = hf_names(config.num_layers)
+        self._owner = {name: file for file in files for name in file.tensors}
+        stored = {name: file.tensors[name].shape for name, file in self._owner.items()}
+        self._shapes = check_shapes(config, self._names, stored, str(folder))
+        self._bytes_read = 0
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "HfSource":
+        """Open and check a folder with config.json and .safetensors files.
+
+        Raises ModelMissingError, ModelCorruptError or ModelUnsupportedError.
+        """
+        folder = Path(folder)
+        config = read_hf_config(folder)
+        files = open_folder(folder)
+        try:
+            return cls(config, files, folder)
+        except BaseException:
+            for file in files:
+                file.close()
+            raise
+
+    @property
+    @override
+    def config(self) -> ModelConfig:
+        return self._config
+
+    @property
+    @override
+    def file_bytes(self) -> int:
+        return sum(file.file_bytes for file in self._files)
+
+    @property
+    @override
+    def bytes_read(self) -> int:
+        return self._bytes_read
+
+    @property
+    @override
+    def shapes(self) -> Mapping[str, Shape]:
+        return self._shapes
+
+    @property
+    @override
+    def is_four_bit(self) -> bool:
+        return False
+
+    @override
+    def has(self, name: str) -> bool:
+        return name in self._shapes
+
+    @override
+    def weight(self, name: str) -> Weight:
+        return DenseWeight(self._read(name))
+
+    @override
+    def vector(self, name: str) -> torch.Tensor:
+        return self._read(name).float()
+
+    @override
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+    def _read(self, name: str) -> torch.Tensor:
+        stored = self._names[name]
+        file = self._owner[stored]
+        self._bytes_read += file.tensors[stored].nbytes
+        return check_finite_tensor(file.tensor(stored), stored, str(self.folder))
