@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenu,
     QSplitter,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -34,6 +33,7 @@ from ui.widgets.action_bar import ActionBar
 from ui.widgets.folding import Folding, WidthClass
 from ui.widgets.model_pill import ModelPillState, PillStatus
 from ui.widgets.shortcut_sheet import ShortcutSheet, key_words
+from ui.widgets.side_panel import SidePanel
 from ui.widgets.top_bar import TopBar
 
 MIN_SIZE = (380, 420)
@@ -76,7 +76,7 @@ class MainWindow(QMainWindow):
         self._top = TopBar(themes, self)
         self._notice = ActionBar(themes, self)
         self._notice.triggered.connect(self.notice_action)
-        self._tabs = self._build_tabs()
+        self._panel = self._build_panel()
         self._splitter = self._build_splitter()
         self.setCentralWidget(self._splitter)
         self._model_menu = QMenu(self)
@@ -109,7 +109,7 @@ class MainWindow(QMainWindow):
 
     def show_settings(self) -> None:
         """Open the settings page."""
-        self._tabs.setCurrentWidget(self._pages.settings)
+        self._panel.show_page(self._pages.settings)
         self._show_panel(shown=True)
         self._pages.settings.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
@@ -122,7 +122,7 @@ class MainWindow(QMainWindow):
                 "sidebar": self._folding.wants_sidebar,
                 "panel": self._folding.wants_panel,
                 "panel_width": self._panel_width,
-                "tab": self._tabs.currentIndex(),
+                "tab": self._panel.current_index,
             }
         )
 
@@ -137,19 +137,17 @@ class MainWindow(QMainWindow):
             return
         self.restoreGeometry(QByteArray(geometry))
         self._panel_width = min(max(width, PANEL_LIMITS[0]), PANEL_LIMITS[1])
-        self._tabs.setCurrentIndex(tab)
+        self._panel.show_index(tab)
         self._folding.set_wishes(sidebar=sidebar, panel=panel)
         self._apply_folding()
 
     # ------------------------------------------------------------------ building
 
-    def _build_tabs(self) -> QTabWidget:
-        tabs = QTabWidget(self)
-        tabs.setObjectName("rightPanel")
-        tabs.setDocumentMode(True)
-        tabs.addTab(self._pages.meters, tr("Live"))
-        tabs.addTab(self._pages.settings, tr("Settings"))
-        return tabs
+    def _build_panel(self) -> SidePanel:
+        panel = SidePanel(self._themes, self)
+        panel.add_page(self._pages.meters, tr("Live"))
+        panel.add_page(self._pages.settings, tr("Settings"))
+        return panel
 
     def _build_splitter(self) -> QSplitter:
         centre = QWidget(self)
@@ -168,7 +166,7 @@ class MainWindow(QMainWindow):
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
         splitter.setHandleWidth(1)
         splitter.setChildrenCollapsible(False)
-        for widget in (self._pages.sidebar, centre, self._tabs):
+        for widget in (self._pages.sidebar, centre, self._panel):
             splitter.addWidget(widget)
         splitter.setStretchFactor(1, 1)
         splitter.splitterMoved.connect(self._on_splitter)
@@ -278,7 +276,7 @@ class MainWindow(QMainWindow):
 
     def _apply_folding(self) -> None:
         self._pages.sidebar.setVisible(self._folding.shows_sidebar)
-        self._tabs.setVisible(self._folding.shows_panel)
+        self._panel.setVisible(self._folding.shows_panel)
         for button, shown in (
             (self._top.sidebar_button, self._folding.shows_sidebar),
             (self._top.panel_button, self._folding.shows_panel),
@@ -294,7 +292,7 @@ class MainWindow(QMainWindow):
 
     def _on_splitter(self) -> None:
         if self._folding.shows_panel:
-            self._panel_width = round(self._tabs.width() / self._themes.zoom)
+            self._panel_width = round(self._panel.width() / self._themes.zoom)
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -304,8 +302,8 @@ class MainWindow(QMainWindow):
 
     def _on_theme(self) -> None:
         self._pages.sidebar.setFixedWidth(self._themes.px(SIDEBAR_WIDTH))
-        self._tabs.setMinimumWidth(self._themes.px(PANEL_LIMITS[0]))
-        self._tabs.setMaximumWidth(self._themes.px(PANEL_LIMITS[1]))
+        self._panel.setMinimumWidth(self._themes.px(PANEL_LIMITS[0]))
+        self._panel.setMaximumWidth(self._themes.px(PANEL_LIMITS[1]))
         self._folding.resize(self.width() / self._themes.zoom)
         self._apply_folding()
 

@@ -20,7 +20,7 @@ SWATCH_GAP = 4
 ITEM_GAP = 10
 LINE_GAP = 4
 # a part that is there at all is seen
-MIN_PART_PX = 2.0
+MIN_PART_PX = 3.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,13 @@ CAPACITY = 256
 HEIGHT = 56
 SCALE_FONT_PX = 10
 # the scale reaches this many medians; a gap beyond it is a stall
-STALL_MEDIANS = 8
-NICE_STEPS = (1.0, 2.0, 5.0)
+STALL_MEDIANS = 5
+NICE_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 NS_PER_MS = 1_000_000
 
 
 def nice_ceiling(value_ns: float) -> float:
-    """The next of 1, 2, 5, 10, 20 ... (in units of 0.1 ms) at or above a duration."""
+    """The next of 1, 1.5, 2, 3, 5, 8, 10 ... (in units of 0.1 ms) at or above a duration."""
     base = NS_PER_MS / 10
     while True:
         for step in NICE_STEPS:
@@ -117,12 +117,15 @@ class ItlTrace(QWidget):
             if gap > self._ceiling:
                 painter.drawRect(QRectF(point.x() - 1, point.y() - 3, 3, 3))
 
+    def _ceiling_words(self) -> str:
+        return f"{self._ceiling / NS_PER_MS:,g} ms"
+
     def _paint_scale(self, painter: QPainter) -> None:
         font = self._themes.font(SCALE_FONT_PX)
         metrics = QFontMetrics(font)
         painter.setFont(font)
         painter.setPen(self._themes.color("muted"))
-        painter.drawText(0, metrics.ascent(), str(duration_quantity(self._ceiling)))
+        painter.drawText(0, metrics.ascent(), self._ceiling_words())
         stalls = self.stalls()
         if stalls:
             worst = str(duration_quantity(max(stalls)))

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QLabel, QMenu, QPushButton, QSizePolicy, QWidget
 from typing_extensions import override
 
-from ui.i18n import tr
+from ui.i18n import mark, tr
 from ui.settings.editors import Editor
 from ui.settings.fields import Field, SettingValue
 
@@ -41,7 +41,8 @@ class ModelPathEditor(Editor):
     @override
     def set_value(self, value: SettingValue) -> None:
         self._path = "" if value is None else str(value)
-        self._shown.setText(Path(self._path).name if self._path else tr("No model chosen"))
+        unset = self._field.automatic or mark("No model chosen")
+        self._shown.setText(Path(self._path).name if self._path else tr(unset))
         self._shown.setToolTip(self._path)
 
     def take(self, path: str) -> None:

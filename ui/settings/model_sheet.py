@@ -82,8 +82,7 @@ class ModelSheet(QFrame):
 
     def _cell(self, text: str, *, wraps: bool) -> QLabel:
         label = QLabel(text, self)
-        if not wraps:
-            set_look(label, "small")
+        set_look(label, "fact" if wraps else "small")
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         if wraps:

@@ -76,7 +76,7 @@ class Sidebar(QWidget):
         self._undo = ActionBar(themes, self, closable=False)
         self._undo.triggered.connect(self._take_back)
         self._settings = QPushButton(tr("Settings"), self)
-        set_look(self._settings, "quiet")
+        set_look(self._settings, "nav")
         self._settings.clicked.connect(self.settings_requested)
         themes.changed.connect(self._on_theme)
         self._arrange()

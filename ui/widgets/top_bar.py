@@ -26,7 +26,7 @@ class TopBar(QWidget):
         layout.setSpacing(8)
         layout.addWidget(self.sidebar_button)
         layout.addStretch(1)
-        layout.addWidget(self.pill, 100)
+        layout.addWidget(self.pill)
         layout.addStretch(1)
         layout.addWidget(self.panel_button)
         themes.changed.connect(self._on_theme)
