@@ -1,0 +1,98 @@
+"""The pool hands blocks out once, keeps cached ones, and keeps neighbours together."""
+
+import pytest
+
+from engine.kv.block_pool import BlockPool
+
+
+def _take(pool: BlockPool, count: int, after: int | None = None) -> list[int]:
+    blocks: list[int] = []
+    for _ in range(count):
+        block = pool.take(after)
+        assert block is not None
+        blocks.append(block)
+        after = block
+    return blocks
+
+
+def test_one_owner_gets_neighbours_from_the_start() -> None:
+    pool = BlockPool(8)
+    assert _take(pool, 8) == list(range(8))
+    assert pool.take(7) is None
+    assert (pool.num_live, pool.num_blank, pool.num_available) == (8, 0, 0)
+
+
+def test_a_second_owner_starts_in_the_middle_so_that_both_can_grow() -> None:
+    pool = BlockPool(16)
+    first = _take(pool, 4)
+    second = _take(pool, 4)
+    assert second == [10, 11, 12, 13]
+    assert _take(pool, 3, after=first[-1]) == [4, 5, 6]
+    pool.check_integrity()
+
+
+def test_an_owner_without_room_in_half_a_run_gets_the_whole_run() -> None:
+    pool = BlockPool(16)
+    _take(pool, 4)
+    assert pool.take(None, room=7) == 4
+
+
+def test_a_block_taken_on_the_right_moves_the_owner_to_the_longest_run() -> None:
+    pool = BlockPool(12)
+    first, second = _take(pool, 2), _take(pool, 1)
+    between = second[0] - first[-1] - 1
+    grown = _take(pool, between + 1, after=first[-1])
+    assert grown[:-1] == list(range(2, second[0]))
+    assert grown[-1] > second[0]
+
+
+def test_shared_blocks_live_until_the_last_owner_lets_go() -> None:
+    pool = BlockPool(4)
+    (block,) = _take(pool, 1)
+    pool.share(block)
+    pool.release([block])
+    assert (pool.references(block), pool.num_live) == (1, 1)
+    pool.release([block])
+    assert (pool.num_live, pool.num_blank) == (0, 4)
+
+
+def test_kept_blocks_are_cached_and_can_be_revived() -> None:
+    pool = BlockPool(4)
+    blocks = _take(pool, 3)
+    pool.release(blocks, keep=set(blocks[:2]))
+    assert (pool.num_cached, pool.num_blank, pool.num_available) == (2, 2, 4)
+    pool.share(blocks[0])
+    assert (pool.num_cached, pool.num_live) == (1, 1)
+    pool.check_integrity()
+
+
+def test_the_oldest_release_is_reclaimed_first_and_whole() -> None:
+    pool = BlockPool(6)
+    old, new = _take(pool, 2), _take(pool, 2)
+    pool.release(old, keep=set(old))
+    pool.release(new, keep=set(new))
+    assert pool.reclaim_oldest() == old
+    assert pool.num_blank == 4
+    assert pool.reclaim_oldest() == new
+    assert pool.reclaim_oldest() == []
+    pool.check_integrity()
+
+
+def test_reviving_and_releasing_again_makes_blocks_young() -> None:
+    pool = BlockPool(6)
+    old, new = _take(pool, 1), _take(pool, 1)
+    pool.release(old, keep=set(old))
+    pool.release(new, keep=set(new))
+    pool.share(old[0])
+    pool.release(old, keep=set(old))
+    assert pool.reclaim_oldest() == new
+
+
+def test_wrong_use_is_caught() -> None:
+    pool = BlockPool(2)
+    (block,) = _take(pool, 1)
+    pool.release([block])
+    with pytest.raises(AssertionError, match="more often"):
+        pool.release([block])
+    with pytest.raises(AssertionError, match="blank"):
+        pool.share(block)

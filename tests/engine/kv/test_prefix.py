@@ -1,0 +1,50 @@
+"""Full blocks are found by their tokens and everything before them."""
+
+from engine.kv.prefix import PrefixIndex
+
+
+def _index(token_ids: list[int], blocks: list[int]) -> PrefixIndex:
+    index = PrefixIndex(4)
+    parent = None
+    for number, block in enumerate(blocks):
+        parent = index.key(parent, token_ids[number * 4 : number * 4 + 4])
+        index.add(parent, block)
+    return index
+
+
+def test_the_longest_known_beginning_is_found() -> None:
+    index = _index(list(range(12)), [7, 3, 5])
+    assert index.match([*range(12), 99])[0] == [7, 3, 5]
+    assert index.match([*range(8), 99, 98, 97, 96, 95])[0] == [7, 3]
+    assert index.match([99, *range(1, 13)])[0] == []
+
+
+def test_the_last_token_is_never_covered() -> None:
+    index = _index(list(range(8)), [0, 1])
+    assert index.match(list(range(8)))[0] == [0]
+    assert index.match(list(range(9)))[0] == [0, 1]
+    assert index.match(list(range(4)))[0] == []
+    assert index.match([])[0] == []
+
+
+def test_equal_blocks_after_different_beginnings_differ() -> None:
+    index = PrefixIndex(2)
+    assert index.key(None, [1, 2]) != index.key(index.key(None, [1, 2]), [1, 2])
+    assert index.key(None, [1, 2]) == index.key(None, [1, 2])
+
+
+def test_the_first_block_with_a_content_stays() -> None:
+    index = PrefixIndex(2)
+    key = index.key(None, [1, 2])
+    index.add(key, 0)
+    index.add(key, 1)
+    assert 0 in index
+    assert 1 not in index
+
+
+def test_a_dropped_block_ends_the_chain() -> None:
+    index = _index(list(range(12)), [0, 1, 2])
+    index.drop(1)
+    index.drop(9)
+    assert index.match(list(range(13)))[0] == [0]
+    assert len(index) == 2

@@ -1,0 +1,99 @@
+"""A model without arithmetic: it writes token ids into slots and answers from what it reads back.
+
+Whatever the scheduler and the block tables mix up changes the answer, because the next token is a
+function of every token found in the request's slots.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engine.model.batch import ForwardInterruptedError
+from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
+
+
+@dataclass
+class FakeClock:
+    """Every reading is ``step_ns`` later than the one before."""
+
+    step_ns: int = 1_000_000
+    now: int = 0
+
+    def __call__(self) -> int:
+        self.now += self.step_ns
+        return self.now
+
+
+def next_token(context: Sequence[int], vocab_size: int) -> int:
+    """What the fake model says after ``context``."""
+    return sum((index + 1) * token for index, token in enumerate(context)) % vocab_size
+
+
+def expected_answer(prompt: Sequence[int], length: int, vocab_size: int) -> list[int]:
+    """The fake model's answer, computed without any cache."""
+    known = list(prompt)
+    for _ in range(length):
+        known.append(next_token(known, vocab_size))
+    return known[len(prompt) :]
+
+
+@dataclass
+class FakeText:
+    """Writes token 65 as "A"; ends at ``stop_token`` and holds back ``held`` until the flush."""
+
+    stop_token: int | None = None
+    held: str = ""
+    stopped: bool = False
+
+    def push(self, token_id: int) -> str:
+        self.stopped = token_id == self.stop_token
+        return "" if self.stopped else chr(token_id)
+
+    def flush(self) -> str:
+        text, self.held = self.held, ""
+        return text
+
+
+@dataclass
+class FakeRunner:
+    """Runs plans over a list of slots.
+
+    ``scripts`` gives the tokens of an answer instead, by request id. ``before`` is called with
+    each plan and may raise, block, or look.
+    """
+
+    num_blocks: int
+    block_size: int
+    vocab_size: int = 89
+    clock: Callable[[], int] = field(default_factory=FakeClock)
+    scripts: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    before: Callable[[StepPlan], None] | None = None
+    plans: list[StepPlan] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.slots: list[int | None] = [None] * (self.num_blocks * self.block_size)
+
+    def run(self, plan: StepPlan, interrupted: Callable[[], bool]) -> StepOutput:
+        if self.before is not None:
+            self.before(plan)
+        self.plans.append(plan)
+        for chunk in plan.chunks:
+            for offset, token in enumerate(chunk.token_ids):
+                self.slots[self._slot(chunk, chunk.start + offset)] = token
+        if interrupted():
+            raise ForwardInterruptedError
+        forward_end = self.clock()
+        sampled = {c.request_id: self._sample(c) for c in plan.chunks if c.num_logits}
+        return StepOutput(sampled, forward_end, self.clock())
+
+    def _sample(self, chunk: ScheduledChunk) -> int:
+        script = self.scripts.get(chunk.request_id)
+        if script is not None:
+            return script[chunk.sample_index]
+        end = chunk.start + len(chunk.token_ids)
+        context = [self.slots[self._slot(chunk, position)] for position in range(end)]
+        assert context == list(chunk.known_ids[:end]), "the blocks hold another text"
+        return next_token([token for token in context if token is not None], self.vocab_size)
+
+    def _slot(self, chunk: ScheduledChunk, position: int) -> int:
+        block, offset = divmod(position, self.block_size)
+        return chunk.block_ids[block] * self.block_size + offset
