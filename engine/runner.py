@@ -17,7 +17,7 @@ from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
 class TokenSampler(Protocol):
     """What the runner asks of a sampler."""
 
-    def sample(self, logits: torch.Tensor, chunks: Sequence[ScheduledChunk]) -> list[int]:
+    def sample(self, logits: torch.Tensor, chunks: Sequence[ScheduledChunk], /) -> list[int]:
         """Choose a token for each row of logits, float32 [R, vocab_size]; row r is of chunk r."""
         ...
 

@@ -4,6 +4,7 @@ Knows the layout of the pool and how a request's tokens are read back from it. W
 to whom is decided in ``engine.kv.manager``; attention itself is in ``engine.model.attention``.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,7 +21,8 @@ class KVReader(Protocol):
     def read(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return K and V, each [num_kv_heads, length, head_dim], in the reader's dtype.
 
-        Sees what was appended to this layer before the call. Must not be written to.
+        Sees what was appended to this layer before the call. Must not be written to; valid until
+        the next read from the same storage.
         """
         ...
 
@@ -42,6 +44,8 @@ class PagedStorage:
         shape = (geometry.num_layers, heads, slots, geometry.head_dim)
         self._pool = torch.zeros(shape, dtype=dtype, device=device)
         self._layers = self._pool.unbind(0)
+        self._gathered = _Scratch(device)
+        self._converted = _Scratch(device)
 
     @property
     def nbytes(self) -> int:
@@ -63,7 +67,8 @@ class PagedStorage:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return K and V of tokens [0, length), each [num_kv_heads, length, head_dim].
 
-        A view of the pool when ``block_ids`` is a consecutive run, else a copy.
+        A view of the pool when ``block_ids`` is a consecutive run, else a copy that the next
+        read overwrites.
         """
         return self.reader(block_ids, length, self.dtype).read(layer)
 
@@ -77,45 +82,88 @@ class PagedStorage:
         if num_blocks > len(block_ids):
             raise ValueError(f"{length} tokens need {num_blocks} blocks, not {len(block_ids)}")
         first = block_ids[0]
-        if tuple(block_ids[:num_blocks]) == tuple(range(first, first + num_blocks)):
-            window = self._pool.narrow(2, first * size, length)
-            heads = self.geometry.num_kv_heads
-            return _ViewReader(
-                window[:, :heads].unbind(0), window[:, heads:].unbind(0), dtype, self.dtype
-            )
-        blocks = torch.tensor(block_ids[:num_blocks], dtype=torch.int64, device=self.device)
-        offsets = torch.arange(size, dtype=torch.int64, device=self.device)
-        slots = (blocks.unsqueeze(1) * size + offsets).view(-1)[:length]
-        return _GatherReader(self._layers, slots, self.geometry.num_kv_heads, dtype)
+        used = tuple(block_ids[:num_blocks])
+        if used != tuple(range(first, first + num_blocks)):
+            blocks = torch.tensor(used, dtype=torch.int64, device=self.device)
+            return _GatherReader(self, blocks, length, dtype)
+        window = self._pool.narrow(2, first * size, length)
+        if self.dtype != dtype:
+            return _ConvertingReader(self, window.unbind(0), dtype)
+        heads = self.geometry.num_kv_heads
+        return _ViewReader(window[:, :heads].unbind(0), window[:, heads:].unbind(0))
+
+    def gather(self, layer: int, blocks: torch.Tensor) -> torch.Tensor:
+        """Copy blocks (int64 [n]) side by side: [2 * num_kv_heads, n * block_size, head_dim].
+
+        The next gather overwrites it.
+        """
+        heads, head_dim = 2 * self.geometry.num_kv_heads, self.geometry.head_dim
+        whole = self._layers[layer].view(heads, self.geometry.num_blocks, -1)
+        out = self._gathered.take((heads, blocks.shape[0], whole.shape[2]), self.dtype)
+        return torch.index_select(whole, 1, blocks, out=out).view(heads, -1, head_dim)
+
+    def convert(self, stored: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """Copy ``stored`` into ``dtype``; the next conversion overwrites it."""
+        return self._converted.take(tuple(stored.shape), dtype).copy_(stored)
+
+
+class _Scratch:
+    """Memory that is used again at every read.
+
+    A fresh large tensor costs page faults, several times the copy that fills it.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._bytes = torch.empty(0, dtype=torch.uint8, device=device)
+
+    def take(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """An uninitialised tensor, valid until the next call; grows by at least half."""
+        wanted = math.prod(shape) * dtype.itemsize
+        if wanted > self._bytes.shape[0]:
+            size = max(wanted, self._bytes.shape[0] * 3 // 2)
+            self._bytes = torch.empty(size, dtype=torch.uint8, device=self._bytes.device)
+        return self._bytes[:wanted].view(dtype).view(shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ViewReader(KVReader):
-    """The request's blocks are adjacent: nothing is copied unless the dtype differs."""
+    """The request's blocks are adjacent and of the right dtype: nothing is copied."""
 
     keys: tuple[torch.Tensor, ...]
     values: tuple[torch.Tensor, ...]
-    dtype: torch.dtype
-    stored_dtype: torch.dtype
 
     @override
     def read(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
-        keys, values = self.keys[layer], self.values[layer]
-        if self.stored_dtype == self.dtype:
-            return keys, values
-        return keys.to(self.dtype), values.to(self.dtype)
+        return self.keys[layer], self.values[layer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ConvertingReader(KVReader):
+    """The request's blocks are adjacent, and kept in a narrower dtype."""
+
+    storage: PagedStorage
+    layers: tuple[torch.Tensor, ...]
+    dtype: torch.dtype
+
+    @override
+    def read(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+        keys, values = self.storage.convert(self.layers[layer], self.dtype).chunk(2)
+        return keys, values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GatherReader(KVReader):
     """The request's blocks are scattered: one gather a layer, for K and V together."""
 
-    layers: tuple[torch.Tensor, ...]
-    slots: torch.Tensor
-    num_kv_heads: int
+    storage: PagedStorage
+    blocks: torch.Tensor
+    length: int
     dtype: torch.dtype
 
     @override
     def read(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = self.layers[layer].index_select(1, self.slots).to(self.dtype)
-        return rows[: self.num_kv_heads], rows[self.num_kv_heads :]
+        rows = self.storage.gather(layer, self.blocks).narrow(1, 0, self.length)
+        if self.storage.dtype != self.dtype:
+            rows = self.storage.convert(rows, self.dtype)
+        keys, values = rows.chunk(2)
+        return keys, values

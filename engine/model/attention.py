@@ -16,6 +16,10 @@ import torch
 from engine.kv.storage import KVReader, PagedStorage
 from engine.model.batch import ForwardBatch, Segment
 
+# Rows computed at once: wide enough for the products, and half the work of a long chunk's
+# upper triangle is left out.
+_ROW_BLOCK = 128
+
 
 @dataclass(frozen=True, slots=True)
 class HeadLayout:
@@ -33,7 +37,7 @@ class HeadLayout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SegmentAttention:
-    """One request's part of the batch. ``mask``: additive [length, context + length] or None."""
+    """One request's part of the batch; ``mask`` as made by ``_causal_mask``, None for one row."""
 
     start: int
     length: int
@@ -43,22 +47,41 @@ class _SegmentAttention:
     def __call__(self, layer: int, queries: torch.Tensor, heads: HeadLayout) -> torch.Tensor:
         """Queries [length, num_heads, head_dim] -> [length, num_heads * head_dim]."""
         keys, values = self.reader.read(layer)
-        if self.length == 1:
+        if self.mask is None:
             # Two small products: torch's fused attention is several times slower for one row.
             rows = queries.view(heads.num_kv_heads, heads.group, heads.head_dim)
             weights = torch.bmm(rows, keys.transpose(1, 2)).softmax(-1)
             return torch.bmm(weights, values).view(1, -1)
-        # K/V heads play the batch and the group the heads: expanded, never copied.
+        return self._attend_rows(queries, keys, values, self.mask, heads)
+
+    def _attend_rows(
+        self,
+        queries: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        mask: torch.Tensor,
+        heads: HeadLayout,
+    ) -> torch.Tensor:
+        """Attend in blocks of rows, each with no more keys than its last row sees."""
         shape = (self.length, heads.num_kv_heads, heads.group, heads.head_dim)
-        mixed = torch.nn.functional.scaled_dot_product_attention(
-            queries.view(shape).permute(1, 2, 0, 3),
-            keys.unsqueeze(1).expand(-1, heads.group, -1, -1),
-            values.unsqueeze(1).expand(-1, heads.group, -1, -1),
-            attn_mask=self.mask,
-            is_causal=self.mask is None,
-            scale=1.0,
-        )
-        return mixed.permute(2, 0, 1, 3).reshape(self.length, -1)
+        # K/V heads play the batch and the group the heads: expanded, never copied.
+        rows = queries.view(shape).permute(1, 2, 0, 3)
+        keys = keys.unsqueeze(1).expand(-1, heads.group, -1, -1)
+        values = values.unsqueeze(1).expand(-1, heads.group, -1, -1)
+        mixed = queries.new_empty(shape)
+        context = keys.shape[2] - self.length
+        for first in range(0, self.length, _ROW_BLOCK):
+            last = min(first + _ROW_BLOCK, self.length)
+            seen = context + last
+            block = torch.nn.functional.scaled_dot_product_attention(
+                rows[:, :, first:last],
+                keys[:, :, :seen],
+                values[:, :, :seen],
+                attn_mask=mask[first - last :, mask.shape[1] - seen :],
+                scale=1.0,
+            )
+            mixed[first:last] = block.permute(2, 0, 1, 3)
+        return mixed.view(self.length, -1)
 
 
 class StepAttention:
@@ -96,9 +119,16 @@ class StepAttention:
 def _causal_mask(
     segment: Segment, dtype: torch.dtype, device: torch.device
 ) -> torch.Tensor | None:
-    """Row r sees columns up to context + r. None where the kernel's own causal mask is right."""
-    if segment.length == 1 or segment.context == 0:
+    """Additive mask of one block of rows, [rows, context + length]; None for a single row.
+
+    The last row sees every column, the row above one less, and so on: cut to its own rows and
+    columns from the lower right, it is the mask of any block of the segment::
+
+        0 0 0 0 -    -: -inf
+        0 0 0 0 0
+    """
+    if segment.length == 1:
         return None
-    shape = (segment.length, segment.context + segment.length)
-    mask = torch.full(shape, float("-inf"), dtype=dtype, device=device)
-    return mask.triu_(segment.context + 1)
+    rows, columns = min(segment.length, _ROW_BLOCK), segment.context + segment.length
+    mask = torch.full((rows, columns), float("-inf"), dtype=dtype, device=device)
+    return mask.triu_(columns - rows + 1)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from engine.api import Precision
-from engine.errors import LoadCancelledError
+from engine.errors import LoadCancelledError, ModelUnsupportedError
 from engine.kv.storage import PagedStorage
 from engine.model.attention import HeadLayout, StepAttention
 from engine.model.batch import ForwardBatch, ForwardInterruptedError
@@ -61,7 +61,16 @@ class LlamaDecoder:
         norm: RMSNorm,
         head: Linear,
     ) -> None:
-        """Take prepared weights; the dtype and device of ``norm`` are those of the computation."""
+        """Take prepared weights; the dtype and device of ``norm`` are those of the computation.
+
+        Raises ModelUnsupportedError for a rotation that is not computed here.
+        """
+        if config.rotary_dim not in {0, config.head_dim}:
+            raise ModelUnsupportedError(
+                "This model rotates only a part of each attention head, which this version does "
+                "not compute. Choose another model.",
+                feature="partial rotary embedding",
+            )
         self.config = config
         self._embedding = embedding
         self._layers = tuple(layers)

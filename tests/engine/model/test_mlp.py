@@ -1,0 +1,28 @@
+"""The gated block against its formula."""
+
+import torch
+
+from engine.api import Precision
+from engine.model.mlp import GatedMLP
+from engine.quant.layout import DenseWeight
+from engine.quant.linear import Linear, make_linear
+
+
+def _linear(weight: torch.Tensor) -> Linear:
+    return make_linear(DenseWeight(weight), Precision.FP32, torch.float32, torch.device("cpu"))
+
+
+def test_gates_with_silu_and_adds_biases() -> None:
+    draw = torch.Generator().manual_seed(4)
+    gate, up = torch.randn(12, 8, generator=draw), torch.randn(12, 8, generator=draw)
+    down, x = torch.randn(8, 12, generator=draw), torch.randn(3, 8, generator=draw)
+    bias, down_bias = torch.randn(24, generator=draw), torch.randn(8, generator=draw)
+    pair = _linear(torch.cat((gate, up)))
+    gated = x @ gate.T
+    plain = (gated * torch.sigmoid(gated) * (x @ up.T)) @ down.T
+    torch.testing.assert_close(GatedMLP(pair, _linear(down))(x), plain, atol=1e-4, rtol=1e-4)
+    gated = x @ gate.T + bias[:12]
+    biased = (gated * torch.sigmoid(gated) * (x @ up.T + bias[12:])) @ down.T + down_bias
+    torch.testing.assert_close(
+        GatedMLP(pair, _linear(down), bias, down_bias)(x), biased, atol=1e-4, rtol=1e-4
+    )
