@@ -45,6 +45,18 @@ def _find_starter_model() -> Path:
 _STARTER_PATH = _find_starter_model()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Quick tests first, then comparisons with references, whole flows, measurements."""
+    slow = ("oracle", "flow", "perf")
+
+    def rank(item: pytest.Item) -> int:
+        return max(
+            (i for i, name in enumerate(slow, 1) if item.get_closest_marker(name)), default=0
+        )
+
+    items.sort(key=rank)
+
+
 @pytest.fixture(scope="session")
 def starter_model() -> Path:
     """Path of SmolLM2-135M-Instruct (Q4_1), as packaging/bootstrap.py fetches it."""
