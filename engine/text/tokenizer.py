@@ -7,12 +7,13 @@ may use it; encoding gives the GIL back while it works.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tokenizers import Tokenizer as RustTokenizer
 
 from engine.errors import ModelUnsupportedError
+from engine.text.control import ControlTokens
 from engine.text.merging import byte_level_model, sentencepiece_model, split_named
 from engine.text.vocabulary import (
     Kind,
@@ -25,6 +26,7 @@ from engine.text.vocabulary import (
 )
 
 _SPACE: Final = "▁"
+_SPECIAL: Final = frozenset({Kind.CONTROL, Kind.UNKNOWN})
 _BYTE_PIECE: Final = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
@@ -46,7 +48,7 @@ _ALPHABET: Final = _byte_alphabet()
 class Tokenizer:
     """One model's tokenizer.
 
-    ``eos_ids`` end an answer; ``special_strings`` are the control tokens' texts. ``vocab_size``
+    ``eos_ids`` end an answer; ``control`` finds control tokens in text. ``vocab_size``
     counts the vocabulary; a model's embedding may have a few more, unused rows.
     """
 
@@ -66,20 +68,18 @@ class Tokenizer:
         self._vocabulary = vocabulary
         self._first = first
         self._following = first if following is None else following
-        self._strips = dict(strips or {})
-        self._special_ids = {
-            piece: token_id
-            for token_id, (piece, kind) in reversed(
-                list(enumerate(zip(vocabulary.pieces, vocabulary.kinds, strict=True)))
-            )
-            if piece and kind in {Kind.CONTROL, Kind.UNKNOWN}
-        }
-        self._special_lengths = sorted({len(text) for text in self._special_ids}, reverse=True)
-        starts = "".join(sorted({text[0] for text in self._special_ids}))
-        self._special_start = re.compile(f"[{re.escape(starts)}]") if starts else None
-        self.special_strings: Final = frozenset(self._special_ids)
+        self.control: Final = ControlTokens(
+            {
+                piece: token_id
+                for token_id, piece in reversed(list(enumerate(vocabulary.pieces)))
+                if vocabulary.kinds[token_id] in _SPECIAL
+            },
+            strips,
+        )
+        self.special_strings: Final = self.control.strings
         self.eos_ids: Final = vocabulary.eos_ids
         self.bos_id: Final = vocabulary.bos_id
+        self.eos_id: Final = vocabulary.eos_id
         self.add_bos: Final = vocabulary.add_bos and vocabulary.bos_id is not None
         self.add_space_prefix: Final = vocabulary.add_space_prefix
         self.vocab_size: Final = len(vocabulary.pieces)
@@ -91,11 +91,11 @@ class Tokenizer:
         are plain characters. ``guard`` is a character that keeps the text around it from being
         read as a control token; it leaves no trace in the ids.
         """
-        if not parse_special or self._special_start is None:
+        if not parse_special:
             return self._encode_plain(text.replace(guard, "") if guard else text, self._first)
         ids: list[int] = []
         backend = self._first
-        for piece, token_id in self._split_special(text):
+        for piece, token_id in self.control.split(text):
             if token_id is None:
                 ids += self._encode_plain(piece.replace(guard, "") if guard else piece, backend)
             else:
@@ -119,7 +119,7 @@ class Tokenizer:
             return b""
         piece = self._vocabulary.pieces[token_id]
         kind = self._vocabulary.kinds[token_id]
-        if kind in {Kind.CONTROL, Kind.UNKNOWN}:
+        if kind in _SPECIAL:
             return _utf8(piece)
         if self._vocabulary.spelling is Spelling.BYTE_LEVEL:
             if kind == Kind.USER_DEFINED or not all(char in _ALPHABET for char in piece):
@@ -130,15 +130,17 @@ class Tokenizer:
             return bytes([int(match[1], 16)])
         return _utf8(piece.replace(_SPACE, " "))
 
-    def token_text(self, token_id: int) -> str:
-        """The piece as the vocabulary spells it; empty for an id outside the vocabulary."""
-        return self._vocabulary.pieces[token_id] if 0 <= token_id < self.vocab_size else ""
+    def token_text(self, token_id: int | None) -> str:
+        """The piece as the vocabulary spells it; empty for None and ids outside the vocabulary."""
+        if token_id is None or not 0 <= token_id < self.vocab_size:
+            return ""
+        return self._vocabulary.pieces[token_id]
 
     def is_special(self, token_id: int) -> bool:
         """Whether the token steers the model and is never shown."""
         if not 0 <= token_id < self.vocab_size:
             return True
-        return self._vocabulary.kinds[token_id] in {Kind.CONTROL, Kind.UNKNOWN}
+        return self._vocabulary.kinds[token_id] in _SPECIAL
 
     def _encode_plain(self, text: str, backend: RustTokenizer) -> list[int]:
         if not text:
@@ -151,37 +153,6 @@ class Tokenizer:
         batch = backend.encode_batch_fast([text], add_special_tokens=False)
         ids: list[int] = batch[0].ids
         return ids
-
-    def _split_special(self, text: str) -> Iterator[tuple[str, int | None]]:
-        """The text in order: plain stretches (id None) and control tokens; longest match wins."""
-        start = 0
-        strip_left = False
-        for at, special in self._find_special(text):
-            left, right = self._strips.get(special, (False, False))
-            plain = text[start:at]
-            plain = plain.lstrip() if strip_left else plain
-            plain = plain.rstrip() if left else plain
-            if plain:
-                yield plain, None
-            yield special, self._special_ids[special]
-            start, strip_left = at + len(special), right
-        rest = text[start:].lstrip() if strip_left else text[start:]
-        if rest:
-            yield rest, None
-
-    def _find_special(self, text: str) -> Iterator[tuple[int, str]]:
-        end = 0
-        if self._special_start is None:
-            return
-        for match in self._special_start.finditer(text):
-            at = match.start()
-            if at < end:
-                continue
-            candidates = (text[at : at + length] for length in self._special_lengths)
-            special = next((piece for piece in candidates if piece in self._special_ids), None)
-            if special is not None:
-                end = at + len(special)
-                yield at, special
 
 
 def _utf8(piece: str) -> bytes:
@@ -222,6 +193,7 @@ def _vocabulary(reader: MetadataReader, spelling: Spelling, *, adds_bos: bool) -
         kinds=kinds,
         spelling=spelling,
         bos_id=bos_id,
+        eos_id=reader.token_id("tokenizer.ggml.eos_token_id", len(pieces)),
         eos_ids=read_eos_ids(reader, pieces, kinds),
         add_bos=reader.flag("tokenizer.ggml.add_bos_token", default=adds_bos),
         add_space_prefix=sentencepiece

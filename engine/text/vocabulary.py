@@ -59,7 +59,7 @@ class Spelling(StrEnum):
 class Vocabulary:
     """Token i is spelled ``pieces[i]`` and is of ``kinds[i]``.
 
-    ``eos_ids`` end an answer. ``add_bos``: a prompt starts with ``bos_id``. ``add_space_prefix``:
+    ``eos_id`` is the end of text, ``eos_ids`` all that end an answer. ``add_bos``: a prompt starts with ``bos_id``. ``add_space_prefix``:
     a text is encoded as if a space stood before it.
     """
 
@@ -67,6 +67,7 @@ class Vocabulary:
     kinds: bytes
     spelling: Spelling
     bos_id: int | None
+    eos_id: int | None
     eos_ids: frozenset[int]
     add_bos: bool
     add_space_prefix: bool = False

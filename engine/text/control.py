@@ -1,0 +1,93 @@
+"""Control tokens written as text: where they stand, and how to keep a text from holding one.
+
+Knows the strings and ids of control tokens only. A *guard* is a Unicode noncharacter put inside
+what a user typed: it breaks up anything that reads as a control token until the prompt has been
+cut at the real ones, and is taken out again before the rest is encoded.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+# Noncharacters: no text meant for exchange contains them.
+_GUARDS = tuple(map(chr, range(0xFDD0, 0xFDF0)))
+
+
+class ControlTokens:
+    """The control tokens of one vocabulary. One-character tokens are never looked for in text."""
+
+    def __init__(
+        self, ids: Mapping[str, int], strips: Mapping[str, tuple[bool, bool]] | None = None
+    ) -> None:
+        """``strips``: tokens that swallow white space on their left, on their right."""
+        self._ids = {text: token_id for text, token_id in ids.items() if len(text) > 1}
+        self._strips = dict(strips or {})
+        self._lengths = sorted({len(text) for text in self._ids}, reverse=True)
+        starts = "".join(sorted({text[0] for text in self._ids}))
+        self._start = re.compile(f"[{re.escape(starts)}]") if starts else None
+        self.strings = frozenset(self._ids)
+
+    def split(self, text: str) -> Iterator[tuple[str, int | None]]:
+        """The text in order: plain stretches (id None) and control tokens; longest match wins."""
+        start = 0
+        strip_left = False
+        for at, special in self._find(text):
+            left, right = self._strips.get(special, (False, False))
+            plain = text[start:at]
+            plain = plain.lstrip() if strip_left else plain
+            plain = plain.rstrip() if left else plain
+            if plain:
+                yield plain, None
+            yield special, self._ids[special]
+            start, strip_left = at + len(special), right
+        rest = text[start:].lstrip() if strip_left else text[start:]
+        if rest:
+            yield rest, None
+
+    def shield(self, text: str, guard: str) -> str:
+        """``text`` with ``guard`` wherever it could be read as a control token.
+
+        Also where it could become one together with text before or after it.
+        """
+        breaks = sorted({at + 1 for at, _ in self._starts(text)})
+        parts = [text[a:b] for a, b in zip([0, *breaks], [*breaks, len(text)], strict=True)]
+        shielded = guard.join(parts)
+        longest = self._lengths[0] if self._lengths else 0
+        sizes = range(1, min(longest, len(text) + 1))
+        if any(text[-n:] in self._beginnings for n in sizes):
+            shielded += guard
+        if any(text[:n] in self._endings for n in sizes):
+            shielded = guard + shielded
+        return shielded
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        return frozenset(text[:n] for text in self._ids for n in range(1, len(text)))
+
+    @cached_property
+    def _endings(self) -> frozenset[str]:
+        return frozenset(text[n:] for text in self._ids for n in range(1, len(text)))
+
+    def _starts(self, text: str) -> Iterator[tuple[int, str]]:
+        """Every place a control token begins, overlapping ones too, with the longest there."""
+        if self._start is None:
+            return
+        for match in self._start.finditer(text):
+            at = match.start()
+            candidates = (text[at : at + length] for length in self._lengths)
+            special = next((piece for piece in candidates if piece in self._ids), None)
+            if special is not None:
+                yield at, special
+
+    def _find(self, text: str) -> Iterator[tuple[int, str]]:
+        end = 0
+        for at, special in self._starts(text):
+            if at >= end:
+                end = at + len(special)
+                yield at, special
+
+
+def unused_guard(texts: Iterable[str]) -> str | None:
+    """A noncharacter that stands in none of ``texts``; None when they hold all of them."""
+    present = frozenset().union(*map(frozenset, texts))
+    return next((guard for guard in _GUARDS if guard not in present), None)
