@@ -47,8 +47,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("command", choices=("run", "test", "install"))
     parser.add_argument("--offline", action="store_true", help="never touch the network")
     parser.add_argument("--dev", action="store_true", help="install what the tests need, too")
-    parser.add_argument("rest", nargs="*", help="after --: arguments for the app or for pytest")
-    return parser.parse_args(arguments)
+    parser.epilog = "What follows -- is handed on to the app, or to pytest."
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return parser.parse_args(arguments[:end], argparse.Namespace(rest=arguments[end + 1 :]))
 
 
 def _carry_out(options: argparse.Namespace, shell: Shell) -> int:
