@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from engine.api import Failure
 from engine.errors import EngineError
 
 KEPT = "What is on the screen stays there."
@@ -47,3 +48,10 @@ def store_error(error: sqlite3.Error) -> StoreError:
     return StoreError(
         f"The conversation could not be saved ({error}). {KEPT} Try again.", reason=str(error)
     )
+
+
+def failure_of(error: Exception) -> Failure:
+    """Any error of a storage task as a value with one sentence."""
+    if isinstance(error, EngineError):
+        return Failure.of(error)
+    return Failure.of(StoreError(f"Something went wrong ({error}). {KEPT}", reason=str(error)))

@@ -1,0 +1,373 @@
+"""The chat page and the conversation it shows.
+
+A question is saved first and computed then. Branches grow by editing and asking again; nothing
+is ever removed. One may leave a conversation while its answer streams and come back to it.
+"""
+
+from dataclasses import replace
+from functools import partial
+from time import perf_counter_ns
+
+from PySide6.QtCore import QObject, Signal, Slot
+from ui.chat.page import ChatPage
+
+from app.controllers.answers import Answers
+from app.controllers.drafts import Drafts
+from app.controllers.model import ModelController
+from app.controllers.opened import OpenChat
+from app.controllers.rows import num_context_tokens, prompt_of
+from app.controllers.services import Services
+from app.conversations import ChatMessage, Conversation
+from app.store.errors import failure_of
+from app.store.store import Turn
+from engine.api import Failure, PrefillProgress, TokensCounted, TokensProduced
+from ui.chat.rows import MessageStatus
+from ui.failures import sentence
+from ui.i18n import tr
+
+
+class ChatController(QObject):
+    """Everything a person does with the open conversation."""
+
+    current_changed = Signal(object)  # conversation id, or None for a chat not begun
+    conversations_changed = Signal()
+    path_changed = Signal()
+    answer_begun = Signal()
+    first_painted = Signal(object)  # nanoseconds since Send
+    notice = Signal(str)
+
+    def __init__(
+        self, page: ChatPage, answers: Answers, model: ModelController, services: Services
+    ) -> None:
+        super().__init__(page)
+        self._page = page
+        self._answers = answers
+        self._model = model
+        self._services = services
+        self._drafts = Drafts(services.store, services.tasks, self)
+        self.open_chat = OpenChat()
+        self._opening = 0  # counts changes of conversation: what was begun before is late
+        self._is_sending = False
+        self._must_stop = False  # Stop was pressed before the question was saved
+        self._unpainted: dict[int, int] = {}  # message id -> when Send was pressed
+        self._count_ticket = 0
+        self._num_draft_tokens: int | None = None
+        self._connect()
+
+    def _connect(self) -> None:
+        page, answers = self._page, self._answers
+        page.send_requested.connect(self._on_send)
+        page.stop_requested.connect(self.stop)
+        page.draft_changed.connect(self._on_draft)
+        page.count_requested.connect(self._on_count)
+        page.regenerate_requested.connect(self._on_regenerate)
+        page.edit_requested.connect(self._on_edit)
+        page.continue_requested.connect(self._on_continue)
+        page.version_requested.connect(self._on_version)
+        page.first_painted.connect(self._on_first_painted)
+        answers.prefilled.connect(self._on_prefilled)
+        answers.text_arrived.connect(self._on_text)
+        answers.ended.connect(self._on_ended)
+        answers.measured.connect(self._on_measured)
+        self._services.bridge.tokens_counted.connect(self._on_counted)
+        self._model.changed.connect(self._on_model_changed)
+
+    # ------------------------------------------------------------------ which conversation
+
+    def open(self, conversation_id: int | None) -> None:
+        """Show a conversation, or an empty page for a new one."""
+        self._drafts.save()
+        self._opening += 1
+        self._is_sending = self._must_stop = False
+        store, tasks = self._services.store, self._services.tasks
+        late = partial(self._on_load_failed, self._opening)
+        if conversation_id is None:
+            tasks.run(store.unstarted, partial(self._on_unstarted, self._opening), late)
+        else:
+            load = partial(store.conversation, conversation_id)
+            tasks.run(load, partial(self._on_loaded, self._opening), late)
+
+    def _on_unstarted(self, opening: int, conversation: Conversation | None) -> None:
+        if opening == self._opening:
+            self._show(OpenChat(), "" if conversation is None else conversation.draft)
+
+    def _on_loaded(self, opening: int, loaded: tuple[Conversation, list[ChatMessage]]) -> None:
+        if opening != self._opening:
+            return
+        conversation, messages = loaded
+        newest = map(self._answers.overlay, messages)
+        self._show(OpenChat.of(conversation, newest), conversation.draft)
+
+    def _on_load_failed(self, opening: int, error: Exception) -> None:
+        if opening == self._opening:
+            self.notice.emit(sentence(failure_of(error)))
+
+    def _show(self, chat: OpenChat, draft: str) -> None:
+        self.open_chat = chat
+        self._unpainted.clear()
+        self._show_path()
+        self._page.set_draft(draft)
+        self._page.focus_composer()
+        self.current_changed.emit(chat.conversation_id)
+
+    def _show_path(self) -> None:
+        if self.open_chat.conversation_id is not None:
+            live = self._answers.live_in(self.open_chat.conversation_id)
+            if live is not None:  # it may have grown while another branch was shown
+                self.open_chat.update(live.present)
+        self._page.show_conversation(self.open_chat.rows())
+        self._page.set_generating(self.is_generating)
+        self._tell_path()
+
+    def _tell_path(self) -> None:
+        self._show_token_count()
+        self.path_changed.emit()
+
+    @property
+    def is_generating(self) -> bool:
+        """Whether an answer of the open conversation is in the making."""
+        return self.open_chat.conversation_id in self._answers.generating()
+
+    # ------------------------------------------------------------------ asking
+
+    @Slot(str)
+    def _on_send(self, text: str) -> None:
+        self._ask(self.open_chat.leaf, text)
+
+    def _ask(self, parent_id: int | None, text: str) -> None:
+        if not text.strip():
+            return
+        if self._is_sending or self.is_generating:
+            self._page.set_draft(text)
+            return
+        self._is_sending = True
+        sent_ns = perf_counter_ns()
+        chat = self.open_chat
+        self._page.set_generating(self._is_sending)
+        self._services.tasks.run(
+            partial(
+                self._services.store.add_turn,
+                chat.conversation_id,
+                parent_id,
+                text,
+                self._model.name,
+            ),
+            partial(self._on_turn_saved, chat, sent_ns),
+            partial(self._on_not_saved, chat, text),
+        )
+
+    def _on_turn_saved(self, chat: OpenChat, sent_ns: int, turn: Turn) -> None:
+        is_new = chat.conversation_id is None
+        self._drafts.forget(chat.conversation_id)
+        chat.conversation_id = turn.conversation.conversation_id
+        is_branch = turn.user.parent_id != chat.leaf
+        chat.extend(turn.user, turn.answer)
+        self._begin(chat, turn.answer, sent_ns)
+        if chat is self.open_chat:
+            if is_branch:
+                self._show_path()
+            else:
+                self._page.append_message(chat.row(turn.user.message_id))
+                self._page.append_message(chat.row(turn.answer.message_id))
+            self._show_begun(turn.answer, sent_ns)
+            if is_new:
+                self.current_changed.emit(chat.conversation_id)
+        self.conversations_changed.emit()
+
+    def _on_not_saved(self, chat: OpenChat, text: str, error: Exception) -> None:
+        self.notice.emit(sentence(failure_of(error)))
+        self._drafts.change(chat.conversation_id, text)
+        if chat is self.open_chat:
+            self._is_sending = self._must_stop = False
+            self._page.set_generating(self.is_generating)
+            self._page.set_draft(text)
+
+    def _begin(self, chat: OpenChat, answer: ChatMessage, sent_ns: int) -> None:
+        settings = self._services.settings
+        system_prompt = chat.system_prompt
+        if system_prompt is None:
+            system_prompt = settings.text("system_prompt")
+        prompt = prompt_of(chat.path_to(answer.message_id), system_prompt)
+        self._answers.begin(answer, prompt, settings.sampling_params(), sent_ns)
+
+    def _show_begun(self, answer: ChatMessage, sent_ns: int) -> None:
+        must_stop, self._is_sending, self._must_stop = self._must_stop, False, False
+        self._unpainted[answer.message_id] = sent_ns
+        self._page.set_generating(self.is_generating)
+        self._page.set_waiting(answer.message_id, self._waiting_words())
+        self.answer_begun.emit()
+        self._tell_path()
+        if must_stop:
+            self.stop()
+
+    def _waiting_words(self) -> str:
+        if self._model.is_loading:
+            return tr("Queued: it is sent when the model has loaded.")
+        return tr("Waiting for the engine…")
+
+    @Slot()
+    def stop(self) -> None:
+        """Stop the open conversation's answer; what it says so far stays."""
+        if self._is_sending:
+            self._must_stop = True
+        elif self.open_chat.conversation_id is not None:
+            self._answers.stop(self.open_chat.conversation_id)
+
+    # ------------------------------------------------------------------ versions
+
+    @Slot(int)
+    def _on_regenerate(self, message_id: int) -> None:
+        chat = self.open_chat
+        answer = chat.tree[message_id]
+        if self._is_sending or self.is_generating or answer.parent_id is None:
+            return
+        assert chat.conversation_id is not None
+        self._is_sending = True
+        self._services.tasks.run(
+            partial(
+                self._services.store.add_answer,
+                chat.conversation_id,
+                answer.parent_id,
+                self._model.name,
+            ),
+            partial(self._on_answer_saved, chat, perf_counter_ns()),
+            partial(self._on_branch_failed, chat),
+        )
+
+    def _on_answer_saved(self, chat: OpenChat, sent_ns: int, answer: ChatMessage) -> None:
+        chat.extend(answer)
+        self._begin(chat, answer, sent_ns)
+        if chat is self.open_chat:
+            self._show_path()
+            self._show_begun(answer, sent_ns)
+        self.conversations_changed.emit()
+
+    @Slot(int, str)
+    def _on_edit(self, message_id: int, text: str) -> None:
+        message = self.open_chat.tree[message_id]
+        if message.role == "user":
+            self._ask(message.parent_id, text)
+        elif not (self._is_sending or self.is_generating):
+            edited = replace(
+                message, content=text, status=MessageStatus.COMPLETE, timeline=None, reason=None
+            )
+            self._services.tasks.run(
+                partial(self._services.store.add_message, edited),
+                partial(self._on_edit_saved, self.open_chat),
+                partial(self._on_branch_failed, self.open_chat),
+            )
+
+    def _on_edit_saved(self, chat: OpenChat, message: ChatMessage) -> None:
+        chat.extend(message)
+        if chat is self.open_chat:
+            self._show_path()
+        self.conversations_changed.emit()
+
+    def _on_branch_failed(self, chat: OpenChat, error: Exception) -> None:
+        self.notice.emit(sentence(failure_of(error)))
+        if chat is self.open_chat:
+            self._is_sending = self._must_stop = False
+
+    @Slot(int)
+    def _on_continue(self, message_id: int) -> None:
+        chat = self.open_chat
+        if self._is_sending or self.is_generating or message_id != chat.leaf:
+            return
+        sent_ns = perf_counter_ns()
+        answer = replace(
+            chat.tree[message_id],
+            status=MessageStatus.STREAMING,
+            reason=None,
+            timeline=None,
+            failure=None,
+        )
+        chat.update(answer)
+        self._begin(chat, answer, sent_ns)
+        self._page.replace_message(chat.row(message_id))
+        self._show_begun(answer, sent_ns)
+
+    @Slot(int, int)
+    def _on_version(self, message_id: int, version: int) -> None:
+        chat = self.open_chat
+        if self._is_sending or not chat.show_version(message_id, version):
+            return
+        self._show_path()
+        assert chat.conversation_id is not None
+        assert chat.leaf is not None
+        self._services.tasks.run(
+            partial(self._services.store.set_active_leaf, chat.conversation_id, chat.leaf),
+            on_error=partial(self._on_branch_failed, chat),
+        )
+
+    # ------------------------------------------------------------------ answers
+
+    @Slot(int, PrefillProgress, object)
+    def _on_prefilled(
+        self, message_id: int, event: PrefillProgress, seconds_left: float | None
+    ) -> None:
+        if self.open_chat.is_shown(message_id):
+            self._page.set_prefill(message_id, event.computed, event.total, seconds_left)
+
+    @Slot(int, TokensProduced)
+    def _on_text(self, message_id: int, event: TokensProduced) -> None:
+        if event.text and self.open_chat.is_shown(message_id):
+            self._page.append_text(message_id, event.text)
+
+    @Slot(ChatMessage)
+    def _on_ended(self, message: ChatMessage) -> None:
+        if not self.open_chat.update(message):
+            return
+        if self.open_chat.is_shown(message.message_id):
+            self._page.finish_message(self.open_chat.row(message.message_id))
+        self._page.set_generating(self.is_generating)
+        self._tell_path()
+        self.conversations_changed.emit()
+
+    @Slot(ChatMessage)
+    def _on_measured(self, message: ChatMessage) -> None:
+        if self.open_chat.update(message) and self.open_chat.is_shown(message.message_id):
+            self._page.finish_message(self.open_chat.row(message.message_id))
+            self._tell_path()
+
+    @Slot(int, object)
+    def _on_first_painted(self, message_id: int, at_ns: int) -> None:
+        sent_ns = self._unpainted.pop(message_id, None)
+        if sent_ns is None or message_id not in self.open_chat.tree:
+            return
+        self.first_painted.emit(at_ns - sent_ns)
+        self._answers.note_first_paint(self.open_chat.tree[message_id], at_ns)
+
+    # ------------------------------------------------------------------ composer
+
+    @Slot(str)
+    def _on_draft(self, text: str) -> None:
+        self._drafts.change(self.open_chat.conversation_id, text)
+
+    @Slot(str)
+    def _on_count(self, text: str) -> None:
+        self._count_ticket = self._services.bridge.count_tokens(text)
+
+    @Slot(TokensCounted)
+    def _on_counted(self, event: TokensCounted) -> None:
+        if event.ticket == self._count_ticket:
+            self._num_draft_tokens = event.count
+            self._show_token_count()
+
+    @Slot()
+    def _on_model_changed(self) -> None:
+        self._show_token_count()
+
+    def _show_token_count(self) -> None:
+        info = self._model.info
+        limit = None if info is None else info.context_length
+        used = num_context_tokens(self.open_chat.path)
+        self._page.set_token_count(self._num_draft_tokens, limit, used)
+
+    @Slot(Failure)
+    def tell(self, failure: Failure) -> None:
+        """Say a failure that belongs to no message."""
+        self.notice.emit(sentence(failure))
+
+    def close(self) -> None:
+        """Write what is not on disk yet."""
+        self._drafts.save()

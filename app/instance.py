@@ -1,0 +1,69 @@
+"""One window a profile: a second start raises the first and goes away.
+
+A lock file says who is first (the system frees it when a process dies); a local socket carries
+the request to come to the front.
+"""
+
+import hashlib
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import QLockFile, QObject, Signal, Slot
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+RAISE = b"raise\n"
+TIMEOUT_MS = 2000
+logger = logging.getLogger(__name__)
+
+
+class SingleInstance(QObject):
+    """Holds the profile of ``lock`` for this process, once ``claim`` said so."""
+
+    raise_requested = Signal()
+
+    def __init__(self, lock: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._lock = QLockFile(str(lock))
+        self._lock.setStaleLockTime(0)  # a long run is no stale one; a dead process is
+        digest = hashlib.sha256(str(lock.resolve()).encode()).hexdigest()[:16]
+        self._name = f"tokentide-{digest}"
+        self._server = QLocalServer(self)
+        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        self._server.newConnection.connect(self._on_connection)
+
+    def claim(self) -> bool:
+        """Become the one instance; False when another is, which is then asked to show itself.
+
+        A folder that cannot hold a lock does not keep the app from starting.
+        """
+        if not self._lock.tryLock(0):
+            if self._lock.error() is QLockFile.LockError.LockFailedError:
+                self._ask_to_raise()
+                return False
+            logger.warning("No instance lock: %s", self._lock.error())
+            return True
+        QLocalServer.removeServer(self._name)  # left by a process that was killed
+        if not self._server.listen(self._name):
+            logger.warning("No instance socket: %s", self._server.errorString())
+        return True
+
+    def release(self) -> None:
+        """Let another instance start."""
+        self._server.close()
+        self._lock.unlock()
+
+    def _ask_to_raise(self) -> None:
+        socket = QLocalSocket()
+        socket.connectToServer(self._name)
+        if socket.waitForConnected(TIMEOUT_MS):
+            socket.write(RAISE)
+            socket.waitForBytesWritten(TIMEOUT_MS)
+            socket.disconnectFromServer()
+        else:
+            logger.warning("The running window did not answer: %s", socket.errorString())
+
+    @Slot()
+    def _on_connection(self) -> None:
+        while (socket := self._server.nextPendingConnection()) is not None:
+            socket.disconnected.connect(socket.deleteLater)
+            self.raise_requested.emit()
