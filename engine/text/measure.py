@@ -4,6 +4,7 @@ A value counts as a tree: characters of its strings and eight for every item, ho
 because that is what printing or comparing it costs. Knows plain Python values only.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from jinja2.runtime import Undefined
@@ -16,8 +17,15 @@ MAX_DEPTH: Final = 64
 _ITEM: Final = 8
 
 # Concrete types: abstract ones would run Python code for each item.
-_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.values()), type({}.items()))
-_SEQUENCES: Final = (list, tuple, set, frozenset, *_VIEWS)
+_SEQUENCES: Final[tuple[type[Iterable[Any]], ...]] = (
+    list,
+    tuple,
+    set,
+    frozenset,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
 
 
 def tree_size(value: Any) -> tuple[int, int]:
