@@ -30,11 +30,11 @@ class GgufSource(Checkpoint):
         Raises ModelUnsupportedError or ModelCorruptError.
         """
         self._file = file
-        self._path = str(file.path)
+        self.path = str(file.path)
         self._config = read_gguf_config(file)
         self._names = gguf_names(self._config.num_layers)
         stored = {name: info.shape for name, info in file.tensors.items()}
-        self._shapes = check_shapes(self._config, self._names, stored, self._path)
+        self._shapes = check_shapes(self._config, self._names, stored, self.path)
         for name in self._shapes:
             self._check_type(self._info(name))
         self._bytes_read = 0
@@ -89,7 +89,7 @@ class GgufSource(Checkpoint):
     def weight(self, name: str) -> Weight:
         info = self._read(name)
         weight = decode(self._file.raw(info.name), info.type, (info.shape[0], info.shape[1]))
-        check_finite(weight, info.name, self._path)
+        check_finite(weight, info.name, self.path)
         heads = self._rotating_heads(name)
         return weight.rows(_half_split_order(heads, self._config.head_dim)) if heads else weight
 
@@ -97,7 +97,7 @@ class GgufSource(Checkpoint):
     def vector(self, name: str) -> torch.Tensor:
         info = self._read(name)
         values = decode_vector(self._file.raw(info.name), info.type)
-        check_finite_tensor(values, info.name, self._path)
+        check_finite_tensor(values, info.name, self.path)
         heads = self._rotating_heads(name)
         return values[_half_split_order(heads, self._config.head_dim)] if heads else values
 
@@ -118,7 +118,7 @@ class GgufSource(Checkpoint):
             raise ModelUnsupportedError(
                 f"{self._file.path.name} keeps weights as {info.type.name}, which this version "
                 "cannot read.",
-                path=self._path,
+                path=self.path,
                 feature=info.type.name,
             )
 

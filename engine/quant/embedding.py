@@ -2,22 +2,77 @@
 
 import torch
 
-from engine.quant.layout import Weight
+from engine.api import Precision
+from engine.quant.int8_cpu import Int8TableLinear, has_fast_int8
+from engine.quant.layout import ChannelInt8Weight, DenseWeight, GroupedInt8Weight, Weight
+from engine.quant.linear import Linear, make_dense, make_linear
+from engine.quant.quantize import to_channel_int8
 
 
 class Embedding:
-    """ids int64 [T] -> rows [T, hidden] in the compute dtype."""
+    """ids int64 [T] -> rows [T, hidden] in the compute dtype.
 
-    def __init__(self, weight: Weight, compute_dtype: torch.dtype, device: torch.device) -> None:
-        self._weight = weight
+    Keeps the table in the form it came in, so that an INT8 table stays one byte a value.
+    """
+
+    def __init__(
+        self,
+        weight: Weight,
+        compute_dtype: torch.dtype,
+        device: torch.device,
+        *,
+        is_shared: bool = False,
+    ) -> None:
+        """Take the table. ``is_shared``: the head owns the memory, so ``nbytes`` is 0."""
+        self._weight = _compact(weight, compute_dtype, device)
         self._compute_dtype = compute_dtype
-        self._device = device
+        self._is_shared = is_shared
 
     @property
     def nbytes(self) -> int:
-        """Bytes allocated for the table."""
-        return self._weight.nbytes
+        """Bytes allocated for the table, beside those of a head that shares it."""
+        return 0 if self._is_shared else self._weight.nbytes
 
     def __call__(self, ids: torch.Tensor) -> torch.Tensor:
-        """Look up ``ids``."""
+        """Look up ``ids``: a new tensor [T, hidden]."""
         return self._weight.rows(ids).dequantize().to(self._compute_dtype)
+
+
+def make_tied(
+    weight: Weight, precision: Precision, compute_dtype: torch.dtype, device: torch.device
+) -> tuple[Embedding, Linear]:
+    """An embedding and the head that is its transpose, in one copy of the table where possible.
+
+    Dense tables are shared as they are. INT8 ones on the CPU are shared as INT8 with one scale a
+    row; so are AUTO's unless the file keeps the table in 4 bits. Elsewhere (INT4 heads, CUDA) the
+    packed product cannot be read by rows and each keeps its own.
+    """
+    if precision in {Precision.FP32, Precision.BF16}:
+        dense = make_dense(weight, precision, compute_dtype, device)
+        table = DenseWeight(dense.values)
+        return Embedding(table, compute_dtype, device, is_shared=True), dense
+    is_eight_bit = precision is Precision.INT8 or (
+        precision is Precision.AUTO and isinstance(weight, GroupedInt8Weight | DenseWeight)
+    )
+    if is_eight_bit and device.type == "cpu" and has_fast_int8():
+        channel = to_channel_int8(weight)
+        head = Int8TableLinear(channel)
+        return Embedding(channel, compute_dtype, device, is_shared=True), head
+    head_only = make_linear(weight, precision, compute_dtype, device)
+    return Embedding(weight, compute_dtype, device), head_only
+
+
+def _compact(weight: Weight, compute_dtype: torch.dtype, device: torch.device) -> Weight:
+    """The table on its device, no wider than rows are wanted, half-precision scales kept half."""
+    match weight:
+        case DenseWeight(values=values):
+            is_wider = values.element_size() > compute_dtype.itemsize
+            return DenseWeight(values.to(device, compute_dtype if is_wider else values.dtype))
+        case GroupedInt8Weight(quants=quants, scales=scales, offsets=None):
+            half = scales.half()
+            kept = half if torch.equal(half.float(), scales.float()) else scales
+            return GroupedInt8Weight(quants.to(device), kept.to(device))
+        case ChannelInt8Weight(quants=quants, scales=scales):
+            return ChannelInt8Weight(quants.to(device), scales.to(device))
+        case _:
+            return _compact(to_channel_int8(weight), compute_dtype, device)

@@ -7,14 +7,14 @@ import torch
 
 from engine.api import Precision
 from engine.quant.bitsandbytes import make_cuda_linear
-from engine.quant.dense import DenseLinear
+from engine.quant.dense import DenseLinear, WidenedLinear
 from engine.quant.int4_cpu import Int4Linear, can_pack, has_fast_int4
 from engine.quant.int8_cpu import Int8Linear, has_fast_int8
 from engine.quant.layout import GroupedInt4Weight, Weight
 from engine.quant.product import Linear
 from engine.quant.quantize import to_channel_int8, to_grouped_int4
 
-__all__ = ["Linear", "make_linear"]
+__all__ = ["Linear", "make_dense", "make_linear"]
 
 _GROUP_SIZE = 32
 
@@ -31,7 +31,7 @@ def make_linear(
         is_four_bit = isinstance(weight, GroupedInt4Weight)
         precision = Precision.INT4 if is_four_bit else Precision.INT8
     if precision in {Precision.FP32, Precision.BF16}:
-        return DenseLinear(weight, compute_dtype, device)
+        return make_dense(weight, precision, compute_dtype, device)
     if device.type == "cuda":
         return make_cuda_linear(weight, precision, compute_dtype, device)
     if precision is Precision.INT4 and weight.shape[1] % _GROUP_SIZE == 0 and has_fast_int4():
@@ -40,4 +40,15 @@ def make_linear(
         return Int4Linear(weight)
     if has_fast_int8():
         return Int8Linear(to_channel_int8(weight))
+    return DenseLinear(weight, compute_dtype, device)
+
+
+def make_dense(
+    weight: Weight, precision: Precision, compute_dtype: torch.dtype, device: torch.device
+) -> DenseLinear:
+    """Keep ``weight`` as floats: FP32, or 16 bits (BF16, or what the GPU computes in)."""
+    if precision is Precision.FP32:
+        return DenseLinear(weight, torch.float32, device)
+    if device.type == "cpu" and compute_dtype != torch.bfloat16:
+        return WidenedLinear(weight)
     return DenseLinear(weight, compute_dtype, device)

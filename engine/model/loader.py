@@ -1,0 +1,234 @@
+"""From ModelOptions to a model that answers: read, check, resolve, pack, warm up.
+
+Knows the order and what may go wrong; each step lives in its own module. Runs in the engine
+thread; reports progress and asks for cancellation through the two functions it is given.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from engine.api import Device, LoadProgress, LoadStage, ModelInfo, ModelOptions, Precision
+from engine.config import ResolvedConfig
+from engine.devices import cpu_name, find_gpu, read_memory
+from engine.errors import LoadCancelledError, ModelMissingError, ModelUnsupportedError
+from engine.kv.storage import PagedStorage
+from engine.model.batch import ForwardBatch, Segment
+from engine.model.gguf_source import GgufSource
+from engine.model.hf_source import HfSource
+from engine.model.llama import LlamaDecoder
+from engine.model.resolve import choose_machine, estimate_weights, out_of_memory, resolve
+from engine.model.source import Checkpoint
+from engine.model.text_parts import read_text_parts
+from engine.text.template import ChatTemplate
+from engine.text.tokenizer import Tokenizer
+
+Progress = Callable[[LoadProgress], None]
+Question = Callable[[], bool]
+
+_PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pickle", ".pkl"})
+_WARM_UP_TOKENS = (16, 1)  # a little prefill, then a decode step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedModel:
+    """A model ready to answer, and everything that was decided about it."""
+
+    decoder: LlamaDecoder
+    storage: PagedStorage
+    tokenizer: Tokenizer
+    template: ChatTemplate
+    info: ModelInfo
+    config: ResolvedConfig
+
+
+def open_checkpoint(path: str | Path) -> GgufSource | HfSource:
+    """Open a .gguf file or a folder of safetensors files, and check its header.
+
+    Raises ModelMissingError, ModelCorruptError or ModelUnsupportedError.
+    """
+    path = Path(path).expanduser()
+    if path.is_dir():
+        return HfSource.open(path)
+    if path.suffix.lower() in _PICKLED:
+        raise ModelUnsupportedError(
+            f"{path.name} may run code when it is opened. Choose a .gguf file, or a folder with "
+            ".safetensors files.",
+            path=str(path),
+            feature="pickled weights",
+        )
+    if path.suffix.lower() == ".safetensors":
+        return HfSource.open(path.parent)
+    return GgufSource.open(path)
+
+
+def load_model(
+    options: ModelOptions, on_progress: Progress, is_cancelled: Question
+) -> LoadedModel:
+    """Load a model.
+
+    Reads one tensor at a time: at its peak the memory holds the finished weights and the largest
+    matrix. Sets torch's number of threads.
+
+    Raises:
+        ModelMissingError, ModelCorruptError, ModelUnsupportedError, TemplateError: the file.
+        InvalidRequestError: an option is out of range.
+        OutOfMemoryError: it does not fit in the free memory.
+        LoadCancelledError: ``is_cancelled()`` turned true.
+    """
+    start_ns = time.perf_counter_ns()
+    if not options.path:
+        raise ModelMissingError("No model was chosen. Choose one in the settings.", path="")
+    steps = _Steps(options.path, on_progress, is_cancelled)
+    steps.report(LoadStage.READING_HEADER, 0, 1)
+    with closing(open_checkpoint(options.path)) as source:
+        steps.report(LoadStage.TOKENIZER, 0, 1)
+        tokenizer, template = _text_parts(source)
+        config = resolve(options, source, choose_machine(options.device))
+        torch.set_num_threads(config.threads)
+        with _named_memory_errors(source, config):
+            decoder = _build(source, config, steps)
+            steps.report(LoadStage.KV_CACHE, 0, 1)
+            storage = PagedStorage(config.kv, _dtype(config.kv_dtype), _device(config))
+            steps.report(LoadStage.WARM_UP, 0, len(_WARM_UP_TOKENS))
+            _warm_up(decoder, storage, steps)
+        load_ns = time.perf_counter_ns() - start_ns
+        info = _describe(source, config, decoder, load_ns, has_template=not template.is_plain)
+    return LoadedModel(decoder, storage, tokenizer, template, info, config)
+
+
+class _Steps:
+    """Progress out, cancellation in."""
+
+    def __init__(self, path: str, on_progress: Progress, is_cancelled: Question) -> None:
+        self._path = path
+        self._on_progress = on_progress
+        self.is_cancelled = is_cancelled
+
+    def report(self, stage: LoadStage, done: int, total: int) -> None:
+        """Tell how far the load is; raises LoadCancelledError if it is no longer wanted."""
+        if self.is_cancelled():
+            raise LoadCancelledError("Loading was stopped.")
+        self._on_progress(LoadProgress(self._path, stage, done, total))
+
+
+def _text_parts(source: GgufSource | HfSource) -> tuple[Tokenizer, ChatTemplate]:
+    if isinstance(source, GgufSource):
+        return read_text_parts(source.metadata, source.path)
+    raise ModelUnsupportedError(
+        f"The tokenizer of {source.folder} is in a form this version cannot read. Choose a .gguf "
+        "file of the same model.",
+        path=str(source.folder),
+        feature="tokenizer.json",
+    )
+
+
+def _build(source: Checkpoint, config: ResolvedConfig, steps: _Steps) -> LlamaDecoder:
+    # matrices that a 4-bit file keeps in more bits (the embedding, as a rule) stay at INT8
+    is_as_filed = config.precision is Precision.INT4 and source.is_four_bit
+    precision = Precision.AUTO if is_as_filed else config.precision
+
+    def on_part(_done: int, _total: int) -> None:
+        read = min(source.bytes_read, source.file_bytes)
+        steps.report(LoadStage.WEIGHTS, read, source.file_bytes)
+
+    dtype = _dtype(config.compute_dtype)
+    return LlamaDecoder.build(
+        source, precision, dtype, _device(config), on_part, steps.is_cancelled
+    )
+
+
+@torch.inference_mode()
+def _warm_up(decoder: LlamaDecoder, storage: PagedStorage, steps: _Steps) -> None:
+    """Run small batches, so that the first request does not pay for torch's first calls.
+
+    Writes to the first block, which belongs to nobody yet.
+    """
+    geometry = storage.geometry
+    device = storage.device
+    for done, wanted in enumerate(_WARM_UP_TOKENS, start=1):
+        length = min(wanted, geometry.block_size)
+        rows = torch.arange(length, device=device)
+        batch = ForwardBatch(
+            token_ids=torch.zeros(length, dtype=torch.int64, device=device),
+            positions=rows,
+            slots=rows,
+            segments=(Segment(0, length, 0, (0,)),),
+            logit_rows=rows[-1:],
+        )
+        decoder.forward(batch, storage, steps.is_cancelled)
+        steps.report(LoadStage.WARM_UP, done, len(_WARM_UP_TOKENS))
+
+
+@contextmanager
+def _named_memory_errors(source: Checkpoint, config: ResolvedConfig) -> Iterator[None]:
+    """Turn a failed allocation into OutOfMemoryError; torch reports the CPU's as RuntimeError."""
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError, RuntimeError) as error:
+        is_cpu_allocation = "DefaultCPUAllocator" in str(error)
+        if type(error) is RuntimeError and not is_cpu_allocation:
+            raise
+        needed = estimate_weights(source.shapes, config.precision) + config.kv.total_bytes
+        raise out_of_memory(needed, _available(config.device)) from error
+
+
+def _available(device: Device) -> int:
+    gpu = find_gpu() if device is Device.CUDA else None
+    return read_memory().available_bytes if gpu is None else gpu.free_bytes
+
+
+def _dtype(name: str) -> torch.dtype:
+    dtypes = {d: getattr(torch, d) for d in ("float32", "bfloat16", "float16")}
+    dtype: torch.dtype = dtypes[name]
+    return dtype
+
+
+def _device(config: ResolvedConfig) -> torch.device:
+    return torch.device(config.device.value)
+
+
+def _describe(
+    source: Checkpoint,
+    config: ResolvedConfig,
+    decoder: LlamaDecoder,
+    load_ns: int,
+    *,
+    has_template: bool,
+) -> ModelInfo:
+    model = source.config
+    gpu = find_gpu() if config.device is Device.CUDA else None
+    return ModelInfo(
+        path=config.path,
+        name=model.name,
+        architecture=model.model_type,
+        precision=config.precision,
+        device=config.device,
+        device_name=cpu_name() if gpu is None else gpu.name,
+        threads=config.threads,
+        context_length=config.context_length,
+        trained_context_length=model.max_position_embeddings,
+        vocab_size=model.vocab_size,
+        hidden_size=model.hidden_size,
+        intermediate_size=model.intermediate_size,
+        num_layers=model.num_layers,
+        num_heads=model.num_heads,
+        num_kv_heads=model.num_kv_heads,
+        head_dim=model.head_dim,
+        num_parameters=sum(math.prod(shape) for shape in source.shapes.values()),
+        file_bytes=source.file_bytes,
+        weights_bytes=decoder.weights_bytes,
+        kv_bytes_per_token=config.kv.bytes_per_token,
+        kv_budget_bytes=config.kv.total_bytes,
+        kv_block_size=config.kv.block_size,
+        kv_dtype=config.kv_dtype,
+        load_ns=load_ns,
+        has_chat_template=has_template,
+        kernels=decoder.kernels,
+        license=model.license,
+    )
