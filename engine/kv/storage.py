@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import torch
 from typing_extensions import override
 
@@ -42,7 +43,7 @@ class PagedStorage:
         slots = geometry.num_blocks * geometry.block_size
         heads = 2 * geometry.num_kv_heads
         shape = (geometry.num_layers, heads, slots, geometry.head_dim)
-        self._pool = torch.zeros(shape, dtype=dtype, device=device)
+        self._pool = _zeros(shape, dtype, device)
         self._layers = self._pool.unbind(0)
         self._gathered = _Scratch(device)
         self._converted = _Scratch(device)
@@ -105,6 +106,17 @@ class PagedStorage:
     def convert(self, stored: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """Copy ``stored`` into ``dtype``; the next conversion overwrites it."""
         return self._converted.take(tuple(stored.shape), dtype).copy_(stored)
+
+
+def _zeros(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Zeros; on the CPU the system commits each page when it is first written.
+
+    torch would write all of them now: a second for a gigabyte that may never be used.
+    """
+    if device.type != "cpu":
+        return torch.zeros(shape, dtype=dtype, device=device)
+    pages = np.zeros(math.prod(shape) * dtype.itemsize, np.uint8)
+    return torch.from_numpy(pages).view(dtype).view(*shape)
 
 
 class _Scratch:

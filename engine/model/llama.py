@@ -25,7 +25,7 @@ from engine.model.mlp import GatedMLP
 from engine.model.norm import RMSNorm
 from engine.model.rope import RotaryTable, inverse_frequencies
 from engine.model.source import WeightSource
-from engine.quant.embedding import Embedding
+from engine.quant.embedding import Embedding, make_tied
 from engine.quant.layout import concat_rows
 from engine.quant.linear import Linear, make_linear
 
@@ -103,7 +103,7 @@ class LlamaDecoder:
         builder = _Builder(source, precision, compute_dtype, device)
         config = source.config
         total = config.num_layers + 2
-        embedding = Embedding(source.weight("embed"), compute_dtype, device)
+        embedding, head = builder.ends()
         layers: list[LlamaLayer] = []
         for index in range(config.num_layers):
             on_progress(index + 1, total)
@@ -112,7 +112,6 @@ class LlamaDecoder:
             layers.append(builder.layer(index))
         on_progress(total - 1, total)
         norm = builder.norm("norm")
-        head = builder.product("head" if source.has("head") else "embed")
         on_progress(total, total)
         return cls(config, embedding, layers, norm, head)
 
@@ -195,6 +194,13 @@ class _Builder:
     def product(self, *names: str) -> Linear:
         weight = concat_rows([self._source.weight(name) for name in names])
         return make_linear(weight, self._precision, self._dtype, self._device)
+
+    def ends(self) -> tuple[Embedding, Linear]:
+        """The embedding and the head; tied ones share one table where a product can read it."""
+        table = self._source.weight("embed")
+        if not self._source.has("head"):
+            return make_tied(table, self._precision, self._dtype, self._device)
+        return Embedding(table, self._dtype, self._device), self.product("head")
 
     def norm(self, name: str) -> RMSNorm:
         weight = self._source.vector(name).to(self._device, self._dtype)
