@@ -1,0 +1,237 @@
+"""The engine's thread: commands in from any thread, events out through one callback.
+
+Owns the thread named "engine" and, in it, the EngineCore. torch is imported inside the thread, so
+that whoever starts the service is not held up by it.
+"""
+
+import logging
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.api import (
+    Cancel,
+    Command,
+    CountTokens,
+    Event,
+    Failure,
+    Finished,
+    FinishReason,
+    LoadModel,
+    ModelFailed,
+    ModelInfo,
+    RequestFailed,
+    Shutdown,
+    Submit,
+    TokensCounted,
+    UnloadModel,
+)
+from engine.errors import EngineError, LoadCancelledError
+from engine.metrics import Throttle, now_ns
+
+if TYPE_CHECKING:
+    from engine.core import EngineCore
+
+_log = logging.getLogger(__name__)
+_STATS_INTERVAL_NS = 100_000_000
+
+
+def _make_core() -> "EngineCore":
+    from engine.core import EngineCore  # noqa: PLC0415 - torch takes long; here it holds nobody up
+
+    return EngineCore()
+
+
+class EngineService:
+    """Runs one EngineCore in its own thread.
+
+    ``on_event`` is called in that thread with frozen events and must return at once.
+    ``post``, ``cancel`` and ``close`` may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        on_event: Callable[[Event], None],
+        make_core: Callable[[], "EngineCore"] = _make_core,
+    ) -> None:
+        self._on_event = on_event
+        self._make_core = make_core
+        self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._cancelled: set[str] = set()
+        self._is_closing = threading.Event()
+        # A forward pass that does not end must not keep a closed program alive, hence daemon.
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        # Below: the engine thread's own.
+        self._inbox: deque[Command] = deque()
+        self._current: Command | None = None
+        self._core: EngineCore | None = None
+        self._stats_pace = Throttle(_STATS_INTERVAL_NS)
+
+    def start(self) -> None:
+        """Start the thread. Commands posted before are kept."""
+        self._thread.start()
+
+    def post(self, command: Command) -> None:
+        """Hand a command over. Cancel and Shutdown also cut a running forward pass short."""
+        if isinstance(command, Cancel):
+            self._cancelled.add(command.request_id)
+        elif isinstance(command, Shutdown):
+            self._is_closing.set()
+        self._commands.put(command)
+
+    def cancel(self, request_id: str) -> None:
+        """Stop one request between two layers of the pass it is in."""
+        self.post(Cancel(request_id))
+
+    def close(self, timeout_s: float) -> bool:
+        """Cancel everything and end the thread; False if it did not end within ``timeout_s``."""
+        self.post(Shutdown())
+        if self._thread.ident is None:
+            return True
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    # ------------------------------------------------------------------ in the engine thread
+
+    def _run(self) -> None:
+        while not self._is_closing.is_set():
+            try:
+                self._turn()
+            except Exception:  # noqa: BLE001 - the engine loop: whatever broke, the app goes on
+                _log.exception("fault in the engine loop")
+                self._report_fault()
+        self._say_goodbye()
+
+    def _turn(self) -> None:
+        """Handle what was asked, compute one step, show the gauges."""
+        if self._core is None:
+            self._core = self._make_core()
+        self._receive(wait=not self._core.has_work and not self._inbox)
+        while self._inbox and not self._is_closing.is_set():
+            self._current = self._next_command()
+            self._handle(self._core, self._current)
+            self._current = None
+        if self._core.has_work:
+            self._send(self._core.step(self._is_interrupted))
+        if self._stats_pace.is_due(now_ns()) or not self._core.has_work:
+            self._on_event(self._core.stats())
+
+    def _receive(self, *, wait: bool) -> None:
+        """Move commands into the inbox, after waiting for the first one if told to."""
+        try:
+            if wait:
+                self._inbox.append(self._commands.get())
+            while True:
+                self._inbox.append(self._commands.get_nowait())
+        except queue.Empty:
+            return
+
+    def _next_command(self) -> Command:
+        """The command to handle next: the latest one about the model, else the oldest.
+
+        A request sent while the model is about to change is meant for the new one, and of several
+        changes only the last is still wanted.
+        """
+        changes = [c for c in self._inbox if isinstance(c, LoadModel | UnloadModel)]
+        if not changes:
+            return self._inbox.popleft()
+        for change in changes:
+            self._inbox.remove(change)
+        for change in changes[:-1]:
+            if isinstance(change, LoadModel):
+                self._send([self._superseded(change)])
+        return changes[-1]
+
+    def _handle(self, core: "EngineCore", command: Command) -> None:
+        match command:
+            case LoadModel(options):
+                self._send(core.load(options, self._on_event, self._is_load_unwanted))
+            case UnloadModel():
+                self._send(core.unload())
+            case Submit(request):
+                self._send(core.submit(request))
+            case Cancel():
+                self._cancel(core, command)
+            case CountTokens(ticket, text):
+                self._on_event(TokensCounted(ticket, core.count_tokens(text)))
+            case Shutdown():
+                pass  # the flag that post() set ends the loop
+
+    def _cancel(self, core: "EngineCore", command: Cancel) -> None:
+        self._cancelled.discard(command.request_id)
+        self._send(core.cancel(command.request_id))
+
+    def _is_interrupted(self) -> bool:
+        return bool(self._cancelled) or self._is_closing.is_set()
+
+    def _is_load_unwanted(self) -> bool:
+        """Asked by the loader: whether another model, or the end, was asked for meanwhile.
+
+        Also where Stop reaches requests that wait for the model.
+        """
+        self._receive(wait=False)
+        for command in [c for c in self._inbox if isinstance(c, Cancel)]:
+            self._inbox.remove(command)
+            self._cancel_while_loading(command)
+        return self._is_closing.is_set() or any(
+            isinstance(command, LoadModel | UnloadModel) for command in self._inbox
+        )
+
+    def _cancel_while_loading(self, command: Cancel) -> None:
+        waiting = [
+            c
+            for c in self._inbox
+            if isinstance(c, Submit) and c.request.request_id == command.request_id
+        ]
+        for submit in waiting:
+            self._inbox.remove(submit)
+            self._send([Finished(command.request_id, FinishReason.CANCELLED, None)])
+        if self._core is not None:
+            self._cancel(self._core, command)
+
+    def _send(self, events: list[Event]) -> None:
+        for event in events:
+            self._on_event(event)
+
+    def _report_fault(self) -> None:
+        """Answer every request that the fault may have touched."""
+        failure = Failure.of(
+            EngineError(
+                "The engine met a fault of its own, and the text so far was kept. Send the "
+                "message again; if it fails again, load the model again."
+            )
+        )
+        command, self._current = self._current, None
+        failed: set[str] = set()
+        if self._core is not None:
+            events = self._core.fail_all(failure)
+            failed = {event.request_id for event in events if isinstance(event, RequestFailed)}
+            self._send(events)
+        elif command is None:
+            self._receive(wait=not self._inbox)
+            command = self._inbox.popleft()
+        if isinstance(command, Submit) and command.request.request_id not in failed:
+            self._on_event(RequestFailed(command.request.request_id, failure))
+        elif isinstance(command, LoadModel):
+            self._on_event(ModelFailed(command.options.path, failure, self._info()))
+        elif isinstance(command, CountTokens):
+            self._on_event(TokensCounted(command.ticket, None))
+
+    def _say_goodbye(self) -> None:
+        """End what is still open, so that every request has its last event."""
+        self._receive(wait=False)
+        if self._core is not None:
+            self._send(self._core.cancel_all())
+        for command in self._inbox:
+            if isinstance(command, Submit):
+                reason = FinishReason.CANCELLED
+                self._on_event(Finished(command.request.request_id, reason, None))
+
+    def _superseded(self, command: LoadModel) -> ModelFailed:
+        error = LoadCancelledError("Loading was given up, because something else was chosen.")
+        return ModelFailed(command.options.path, Failure.of(error), self._info())
+
+    def _info(self) -> ModelInfo | None:
+        return None if self._core is None else self._core.info
