@@ -84,8 +84,13 @@ def check_display() -> None:
 
 
 def start_app(python: Path, model: Path, rest: Sequence[str]) -> NoReturn:
-    """Become the app; the starter model is what it opens while no other was chosen."""
-    command = [str(python), "-m", "app", "--starter-model", str(model), *rest]
+    """Become the app.
+
+    It opens the starter model by itself while no other was chosen; a copy that lies elsewhere is
+    named to it.
+    """
+    elsewhere = ["--model", str(model)] if starter.VARIABLE in os.environ else []
+    command = [str(python), "-m", "app", *elsewhere, *rest]
     os.chdir(ROOT)
     if sys.platform == "win32":
         sys.exit(subprocess.run(command, check=False).returncode)

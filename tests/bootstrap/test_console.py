@@ -46,15 +46,16 @@ def test_the_shell_collects_both_streams_and_the_code():
     assert {"out", "err"} <= set(result.text.split())
 
 
-def test_the_shell_waits_aloud_and_passes_variables(monkeypatch):
+def test_the_shell_waits_aloud_and_passes_variables(monkeypatch, tmp_path):
     monkeypatch.setattr(SystemShell, "POLL_SECONDS", 0.01)
-    ticks = []
-    script = "import os, sys; sys.stdin.read(); print(os.environ['TIDE'])"
-    result = SystemShell().run(
-        [sys.executable, "-c", script], {"TIDE": "high"}, lambda: ticks.append(1)
+    signal = tmp_path / "waited"
+    script = (
+        "import os, sys; sys.stdin.read()\n"
+        "while not os.path.exists(os.environ['TIDE']): pass\n"
+        "print('heard')"
     )
-    assert result.text.strip() == "high"
-    assert ticks
+    result = SystemShell().run([sys.executable, "-c", script], {"TIDE": str(signal)}, signal.touch)
+    assert result.text.strip() == "heard"
 
 
 def test_a_missing_command_is_a_code():

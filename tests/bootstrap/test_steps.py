@@ -64,8 +64,12 @@ def test_test_without_xvfb_draws_nowhere(shell, monkeypatch):
 
 @pytest.mark.usefixtures("set_up")
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX replaces the process")
-def test_run_becomes_the_app(shell, monkeypatch, tmp_path):
+@pytest.mark.parametrize("named", [False, True])
+def test_run_becomes_the_app(shell, monkeypatch, tmp_path, named):
     seen = []
+    monkeypatch.delenv(starter.VARIABLE, raising=False)
+    if named:
+        monkeypatch.setenv(starter.VARIABLE, str(tmp_path / "starter.gguf"))
 
     def execv(program, command):
         seen.extend([program, *command])
@@ -73,9 +77,9 @@ def test_run_becomes_the_app(shell, monkeypatch, tmp_path):
 
     monkeypatch.setattr(steps.os, "execv", execv)
     with pytest.raises(SystemExit):
-        steps.main(["run"], shell)
-    assert seen[1:4] == [seen[0], "-m", "app"]
-    assert seen[-1] == str(tmp_path / "starter.gguf")
+        steps.main(["run", "--", "--lang", "zh_CN"], shell)
+    elsewhere = ["--model", str(tmp_path / "starter.gguf")] if named else []
+    assert seen[1:] == [seen[0], "-m", "app", *elsewhere, "--lang", "zh_CN"]
 
 
 def test_run_without_a_display_says_so_before_installing(set_up, shell, monkeypatch, capsys):
