@@ -5,11 +5,11 @@ to whom is decided in ``engine.kv.manager``; attention itself is in ``engine.mod
 """
 
 import math
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 import torch
 from typing_extensions import override
 
@@ -115,8 +115,9 @@ def _zeros(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> to
     """
     if device.type != "cpu":
         return torch.zeros(shape, dtype=dtype, device=device)
-    pages = np.zeros(math.prod(shape) * dtype.itemsize, np.uint8)
-    return torch.from_numpy(pages).view(dtype).view(*shape)
+    # not numpy.zeros: it asks for huge pages, and a token in each head would commit 2 MB
+    pages = mmap.mmap(-1, math.prod(shape) * dtype.itemsize)
+    return torch.frombuffer(pages, dtype=dtype).view(*shape)
 
 
 class _Scratch:
