@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
 
 SchemeName = Literal["light", "dark"]
@@ -166,7 +166,8 @@ class ThemeSource(QObject):
     def code_font(self, size: float = CODE_FONT_PX) -> QFont:
         """The system's monospace face at ``size`` px, scaled."""
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        font.setFamilies([font.family(), _cjk_family()])
+        font.setFamilies([_real_family(font), _cjk_family()])
+        font.setFixedPitch(True)
         font.setPixelSize(self.px(size))
         return font
 
@@ -175,10 +176,15 @@ def _cjk_family() -> str:
     return _CJK_FALLBACK.get(sys.platform, "Noto Sans CJK SC")
 
 
+def _real_family(font: QFont) -> str:
+    """What an alias such as "monospace" stands for; in a list of families it would be lost."""
+    return QFontInfo(font).family()
+
+
 def ui_font() -> QFont:
     """The system's interface face (Inter where a Linux system has it), Chinese as fallback."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
-    family = font.family()
+    family = _real_family(font)
     if sys.platform == "linux" and "Inter" in QFontDatabase.families():
         family = "Inter"
     font.setFamilies([family, _cjk_family()])

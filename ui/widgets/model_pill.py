@@ -232,8 +232,8 @@ class ModelPill(QAbstractButton):
         quiet, quiet_metrics = self._state.words(), QFontMetrics(quiet_font)
         name_metrics = QFontMetrics(name_font)
         gap = self._themes.px(GAP)
-        # the name gives way first, to a third of the pill
-        room = max(area.width() // 3, area.width() - gap - quiet_metrics.horizontalAdvance(quiet))
+        # the name gives way first: how far a load is matters more
+        room = max(area.width() // 5, area.width() - gap - quiet_metrics.horizontalAdvance(quiet))
         name = name_metrics.elidedText(self._state.headline(), Qt.TextElideMode.ElideMiddle, room)
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.setFont(name_font)

@@ -27,9 +27,7 @@ class Quantity(NamedTuple):
 
 
 def short_number(value: float) -> str:
-    """Three significant figures at most below a thousand, grouped thousands above."""
-    if abs(value) < 9.95 and value != int(value):
-        return f"{value:.1f}"
+    """One decimal below a hundred unless whole; grouped thousands above."""
     if abs(value) < 99.95 and value != int(value):
         return f"{value:.1f}"
     return f"{value:,.0f}"

@@ -1,0 +1,75 @@
+"""What a new conversation shows: the model, three ways to begin, and where all this runs."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+
+from ui.i18n import tr
+from ui.theme import ThemeSource, set_look
+
+_WIDTH = 440
+
+
+class EmptyState(QWidget):
+    """``example_chosen`` carries the text of an example."""
+
+    example_chosen = Signal(str)
+
+    def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._title = QLabel(self)
+        self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._title.setWordWrap(True)
+        self._where = QLabel(tr("Runs on this computer. Nothing you write leaves it."), self)
+        self._where.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._where.setWordWrap(True)
+        set_look(self._where, "muted")
+        self._column = QWidget(self)
+        box = QVBoxLayout(self._column)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.addWidget(self._title)
+        box.addWidget(self._where)
+        box.addSpacing(look.px(16))
+        self._examples = [self._example(text) for text in self._texts()]
+        for button in self._examples:
+            box.addWidget(button)
+        self._box = box
+        outer = QVBoxLayout(self)
+        outer.addStretch(2)
+        outer.addWidget(self._column, 0, Qt.AlignmentFlag.AlignHCenter)
+        outer.addStretch(3)
+        look.changed.connect(self._dress)
+        self._dress()
+        self.set_model("")
+
+    @staticmethod
+    def _texts() -> tuple[str, ...]:
+        return (
+            tr("Explain in three sentences why the sky is blue."),
+            tr("Write a Python function that finds the longest word in a text."),
+            tr("Give me five questions to ask before buying a used bicycle."),
+        )
+
+    def _example(self, text: str) -> QPushButton:
+        button = QPushButton(text, self._column)
+        set_look(button, "row")
+        button.clicked.connect(self._choose)
+        return button
+
+    def _choose(self) -> None:
+        button = self.sender()
+        if isinstance(button, QPushButton):
+            self.example_chosen.emit(button.text())
+
+    def _dress(self) -> None:
+        self._column.setFixedWidth(self._look.px(_WIDTH))
+        self._box.setSpacing(self._look.px(8))
+        font = self._look.font(20, 600)
+        self._title.setFont(font)
+        self._title.setStyleSheet(f"font-size: {self._look.px(20)}px; font-weight: 600;")
+
+    def set_model(self, name: str) -> None:
+        """Name the model that will answer; empty: none is loaded."""
+        self._title.setText(name or tr("No model loaded"))
+        for button in self._examples:
+            button.setVisible(bool(name))

@@ -1,0 +1,118 @@
+"""The messages of a conversation as the list lays them out: heights, tops, live texts.
+
+Plain values and arithmetic; the widgets are only carried.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+
+from ui.chat.message_item import MessageItem
+from ui.chat.rows import MessageRow, MessageStatus
+
+_CHARACTER_WIDTH = 7.4
+_LINE_HEIGHT = 22
+_OVERHEAD = 64
+
+
+@dataclass(slots=True)
+class Entry:
+    """One message. ``height`` is an estimate while ``measured_width`` is not the page's width."""
+
+    row: MessageRow
+    text: str
+    height: int = 0
+    measured_width: int = 0
+    item: MessageItem | None = None
+    unshown: list[str] = field(default_factory=list)
+    progress: tuple[str, float | None] | None = None
+    is_painted: bool = False
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether more text may come."""
+        return self.row.status is MessageStatus.STREAMING
+
+    def current_row(self) -> MessageRow:
+        """The row with all text that has arrived."""
+        return replace(self.row, text=self.text) if self.is_streaming else self.row
+
+    def take_unshown(self) -> str:
+        """Move what waits to be shown into the text, and return it."""
+        fresh = "".join(self.unshown)
+        self.unshown.clear()
+        self.text += fresh
+        return fresh
+
+
+class Entries:
+    """The messages in order, with the running sum of their heights."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._index: dict[int, int] = {}
+        self._bottoms: list[int] = []
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, index: int) -> Entry:
+        return self._entries[index]
+
+    def find(self, message_id: int) -> Entry | None:
+        """The entry of a message; None when the page does not show it (any more)."""
+        index = self._index.get(message_id)
+        return None if index is None else self._entries[index]
+
+    def set_rows(self, rows: Sequence[MessageRow]) -> None:
+        """Begin anew."""
+        self._entries = [Entry(row, row.text) for row in rows]
+        self._index = {row.message_id: index for index, row in enumerate(rows)}
+
+    def append(self, row: MessageRow) -> Entry:
+        """Add a message at the end."""
+        entry = Entry(row, row.text)
+        self._index[row.message_id] = len(self._entries)
+        self._entries.append(entry)
+        return entry
+
+    def measure(self, width: int, zoom: float) -> None:
+        """Bring all heights up to date for a column ``width`` px wide."""
+        for entry in self._entries:
+            if entry.item is not None:
+                if entry.measured_width != width:
+                    entry.height = entry.item.height_for(width)
+                    entry.measured_width = width
+            elif entry.measured_width != width:
+                entry.height = _estimate(entry.text, width, zoom)
+        self._bottoms = list(accumulate(entry.height for entry in self._entries))
+
+    @property
+    def total_height(self) -> int:
+        """Height of all messages together."""
+        return self._bottoms[-1] if self._bottoms else 0
+
+    def top(self, index: int) -> int:
+        """Where a message begins."""
+        return self._bottoms[index - 1] if index else 0
+
+    def at(self, y: int) -> int:
+        """The message at a height; the last one below the end."""
+        return min(bisect_right(self._bottoms, y), len(self._entries) - 1)
+
+    def between(self, top: int, bottom: int) -> range:
+        """The messages that touch a range of heights."""
+        if not self._entries:
+            return range(0)
+        return range(self.at(max(0, top)), self.at(max(0, bottom)) + 1)
+
+
+def _estimate(text: str, width: int, zoom: float) -> int:
+    """A message's likely height, from its characters and lines."""
+    a_line = max(8.0, width / (_CHARACTER_WIDTH * zoom))
+    lines = len(text) / a_line + 0.7 * text.count("\n") + 1
+    return round((lines * _LINE_HEIGHT + _OVERHEAD) * zoom)

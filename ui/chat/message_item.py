@@ -1,0 +1,246 @@
+"""One message on the page: what its two kinds have in common, and the user's bubble."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QEnterEvent,
+    QGuiApplication,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import QApplication, QWidget
+from typing_extensions import override
+
+from ui.chat.rows import MessageRow
+from ui.i18n import tr
+from ui.icons import Icon
+from ui.richtext.plain_view import PlainView
+from ui.theme import RADIUS_COMPOSER, ThemeSource
+from ui.widgets.text_button import TextButton
+
+ACTIONS_HEIGHT = 28
+_BUBBLE_SHARE = 0.8
+_PAD_X, _PAD_Y = 14, 10
+_FOLD_ABOVE = 1_200
+_FOLD_LINES = 12
+_COPIED_MS = 1_500
+
+
+class MessageItem(QWidget):
+    """Reports what the reader asks for; ``height_changed`` asks its list for a new layout."""
+
+    height_changed = Signal()
+    selection_changed = Signal()
+    painted = Signal(int)
+    link_clicked = Signal(str)
+    regenerate = Signal(int)
+    edit = Signal(int)
+    continue_answer = Signal(int)
+    show_version = Signal(int, int)
+
+    def __init__(self, look: ThemeSource, row: MessageRow, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.look = look
+        self.row = row
+        self._is_busy = False
+        self._actions: list[TextButton] = []
+        self._copied = QTimer(self)
+        self._copied.setObjectName("message-copied")
+        self._copied.setSingleShot(True)
+        self._copied.setInterval(_COPIED_MS)
+        self._copied.timeout.connect(self._restore_copy)
+        self._copy = self._button(tr("Copy message"), Icon.COPY)
+        self._copy.clicked.connect(self._copy_text)
+        self._previous = self._button(tr("Previous version"), Icon.CHEVRON_LEFT)
+        self._previous.clicked.connect(self._show_previous)
+        self._version = self._button("", None)
+        self._version.setEnabled(False)
+        self._version.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._next = self._button(tr("Next version"), Icon.CHEVRON_RIGHT)
+        self._next.clicked.connect(self._show_next)
+
+    def height_for(self, width: int) -> int:
+        """Place everything for a width and return the height needed."""
+        raise NotImplementedError
+
+    def set_row(self, row: MessageRow) -> None:
+        """Show another state of the same message."""
+        raise NotImplementedError
+
+    def has_selection(self) -> bool:
+        """Whether the reader has marked something."""
+        raise NotImplementedError
+
+    def set_busy(self, *, is_busy: bool) -> None:
+        """While an answer is generated, what would start another is disabled."""
+        self._is_busy = is_busy
+        self.refresh_actions()
+
+    def shown_actions(self) -> Sequence[TextButton]:
+        """The buttons of the row under the message, left to right."""
+        raise NotImplementedError
+
+    def version_actions(self) -> tuple[TextButton, ...]:
+        """Arrows between the versions of the message, where there are several."""
+        if self.row.num_versions < 2:
+            return ()
+        self._version.set_face(f"{self.row.version}/{self.row.num_versions}", None)
+        self._previous.setEnabled(self.row.version > 1 and not self._is_busy)
+        self._next.setEnabled(self.row.version < self.row.num_versions and not self._is_busy)
+        return (self._previous, self._version, self._next)
+
+    def refresh_actions(self) -> None:
+        """Show the buttons that apply and reveal them where the pointer or the focus is."""
+        shown = self.shown_actions()
+        is_revealed = self.is_revealed()
+        for button in self._actions:
+            button.setVisible(button in shown)
+            button.set_revealed(is_revealed=is_revealed)
+
+    def is_revealed(self) -> bool:
+        """Whether the action row is painted."""
+        focus = QApplication.focusWidget()
+        return self.underMouse() or (focus is not None and self.isAncestorOf(focus))
+
+    def place_actions(self, x: int, y: int) -> None:
+        """Put the action row's buttons side by side from ``x``."""
+        for button in self.shown_actions():
+            hint = button.sizeHint()
+            button.setGeometry(x, y, hint.width(), hint.height())
+            x += hint.width()
+
+    def actions_width(self) -> int:
+        """Width of the action row."""
+        return sum(button.sizeHint().width() for button in self.shown_actions())
+
+    def _button(self, name: str, icon: Icon | None) -> TextButton:
+        button = TextButton(self.look, "" if icon else name, icon, self)
+        button.setAccessibleName(name)
+        button.setToolTip(name)
+        button.hide()
+        button.installEventFilter(self)
+        self._actions.append(button)
+        return button
+
+    def _copy_text(self) -> None:
+        QGuiApplication.clipboard().setText(self.row.text)
+        self._copy.set_face("", Icon.CHECK)
+        self._copied.start()
+
+    def _restore_copy(self) -> None:
+        self._copy.set_face("", Icon.COPY)
+
+    def _show_previous(self) -> None:
+        self.show_version.emit(self.row.message_id, self.row.version - 1)
+
+    def _show_next(self) -> None:
+        self.show_version.emit(self.row.message_id, self.row.version + 1)
+
+    @override
+    def eventFilter(self, watched: object, event: QEvent) -> bool:
+        if event.type() in {QEvent.Type.FocusIn, QEvent.Type.FocusOut}:
+            self.refresh_actions()
+        return False
+
+    @override
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self.refresh_actions()
+        super().enterEvent(event)
+
+    @override
+    def leaveEvent(self, event: QEvent) -> None:
+        self.refresh_actions()
+        super().leaveEvent(event)
+
+
+class UserItem(MessageItem):
+    """A bubble at the right: plain text as typed, folded when very long."""
+
+    def __init__(self, look: ThemeSource, row: MessageRow, parent: QWidget) -> None:
+        super().__init__(look, row, parent)
+        self._bubble = QRectF()
+        self._is_folded = False
+        self._text = PlainView(look, self)
+        self._text.setAccessibleName(tr("Your message"))
+        self._text.selectionChanged.connect(self.selection_changed)
+        self._more = TextButton(look, tr("Show all"), Icon.CHEVRON_DOWN, self)
+        self._more.clicked.connect(self._toggle)
+        self._edit = self._button(tr("Edit message"), Icon.PENCIL)
+        self._edit.clicked.connect(self._ask_edit)
+        self.set_row(row)
+
+    @override
+    def set_row(self, row: MessageRow) -> None:
+        self.row = row
+        is_long = len(row.text) > _FOLD_ABOVE or row.text.count("\n") >= _FOLD_LINES
+        self._is_folded = is_long
+        self._more.setVisible(is_long)
+        self._show_text()
+        self.refresh_actions()
+
+    @override
+    def has_selection(self) -> bool:
+        return self._text.has_selection()
+
+    @override
+    def shown_actions(self) -> Sequence[TextButton]:
+        self._edit.setEnabled(not self._is_busy)
+        return (*self.version_actions(), self._copy, self._edit)
+
+    @override
+    def height_for(self, width: int) -> int:
+        look = self.look
+        pad_x, pad_y = look.px(_PAD_X), look.px(_PAD_Y)
+        room = round(width * _BUBBLE_SHARE) - 2 * pad_x
+        text_width = min(room, self._text.natural_width())
+        if not self._more.isHidden():
+            text_width = max(text_width, self._more.sizeHint().width())
+        text_height = self._text.height_for(text_width)
+        left = width - text_width - 2 * pad_x
+        self._text.setGeometry(left + pad_x, pad_y, text_width, text_height)
+        bottom = pad_y + text_height
+        if not self._more.isHidden():
+            hint = self._more.sizeHint()
+            self._more.setGeometry(left + pad_x - look.px(6), bottom, hint.width(), hint.height())
+            bottom += hint.height() - pad_y // 2
+        bottom += pad_y
+        self._bubble = QRectF(left, 0, text_width + 2 * pad_x, bottom)
+        self.place_actions(width - self.actions_width(), bottom)
+        self.update()
+        return bottom + look.px(ACTIONS_HEIGHT)
+
+    def _show_text(self) -> None:
+        text = self.row.text
+        if self._is_folded:
+            lines = text[:_FOLD_ABOVE].split("\n")[:_FOLD_LINES]
+            text = "\n".join(lines).rstrip() + "\u2026"
+        self._text.set_plain(text)
+
+    def _toggle(self) -> None:
+        self._is_folded = not self._is_folded
+        if self._is_folded:
+            self._more.set_face(tr("Show all"), Icon.CHEVRON_DOWN)
+        else:
+            self._more.set_face(tr("Show less"), Icon.CHEVRON_UP)
+        self._show_text()
+        self.height_changed.emit()
+
+    def _ask_edit(self) -> None:
+        self.edit.emit(self.row.message_id)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        radius = self.look.px(RADIUS_COMPOSER)
+        outline = QPainterPath()
+        outline.addRoundedRect(self._bubble, radius, radius)
+        corner = self._bubble.bottomRight()
+        small = self.look.px(4)
+        square = QRectF(corner.x() - radius, corner.y() - radius, radius, radius)
+        tail = QPainterPath()
+        tail.addRoundedRect(square, small, small)
+        painter.fillPath(outline.united(tail), self.look.color("bubble"))
+        painter.end()

@@ -1,0 +1,358 @@
+"""The scrolling column of messages.
+
+Only messages within one screen of the view have widgets; the others are heights. The view either
+follows the end or is anchored to the message at its top, so that nothing that is measured, built
+or streamed elsewhere moves what is being read.
+"""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+
+from PySide6.QtCore import QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
+from typing_extensions import override
+
+from ui.chat.assistant_item import AssistantItem
+from ui.chat.entries import Entries, Entry
+from ui.chat.message_item import MessageItem, UserItem
+from ui.chat.rows import MessageRow
+from ui.i18n import tr
+from ui.theme import TEXT_COLUMN_MAX, ThemeSource
+from ui.widgets.round_button import RoundButton
+from ui.widgets.throttle import FRAME_MS, Throttle
+
+_MARGIN = 28
+_SIDE_MARGIN = 24
+_KEEP_SCREENS = 2
+_BUILD_NS = 8_000_000
+
+
+class MessageList(QAbstractScrollArea):
+    """Shows rows; items' wishes are passed on as signals."""
+
+    regenerate_requested = Signal(int)
+    edit_requested = Signal(int)
+    continue_requested = Signal(int)
+    version_requested = Signal(int, int)
+    link_requested = Signal(str)
+    first_painted = Signal(int, object)
+
+    def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._entries = Entries()
+        self._follows = True
+        self._is_placing = False
+        self._is_busy = False
+        self._last_value = 0
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(tr("Conversation"))
+        self.viewport().setBackgroundRole(QPalette.ColorRole.Window)
+        self._canvas = QWidget(self.viewport())
+        self._to_end = RoundButton(look, tr("To the end"), self)
+        self._to_end.clicked.connect(self.go_to_end)
+        self._to_end.hide()
+        self._shower = Throttle("show-streamed-text", self._show_streamed, FRAME_MS, self)
+        self._layout_timer = self._timer("message-layout", self._lay_out)
+        self._build_timer = self._timer("message-build", self._build_more)
+        self.verticalScrollBar().valueChanged.connect(self._scrolled)
+        look.changed.connect(self._rebuild)
+
+    def _timer(self, name: str, action: Callable[[], None]) -> QTimer:
+        timer = QTimer(self)
+        timer.setObjectName(name)
+        timer.setSingleShot(True)
+        timer.setInterval(0)
+        timer.timeout.connect(action)
+        return timer
+
+    # ------------------------------------------------------------------ content
+
+    @property
+    def entries(self) -> Entries:
+        """What is shown, for reading."""
+        return self._entries
+
+    @property
+    def follows_end(self) -> bool:
+        """Whether the view stays at the end as text comes."""
+        return self._follows
+
+    def set_rows(self, rows: Sequence[MessageRow]) -> None:
+        """Show another conversation, at its end."""
+        self._shower.cancel()
+        self._drop_items()
+        self._entries.set_rows(rows)
+        self._follows = True
+        self._lay_out()
+
+    def append(self, row: MessageRow) -> None:
+        """Add a message at the end and go there."""
+        self._entries.append(row)
+        self._follows = True
+        self._lay_out()
+
+    def replace(self, row: MessageRow) -> None:
+        """Show another state or version of a message."""
+        entry = self._entries.find(row.message_id)
+        if entry is None:
+            return
+        was_streaming = entry.is_streaming
+        entry.unshown.clear()
+        entry.row, entry.text = row, row.text
+        entry.is_painted = False
+        if entry.item is not None and (was_streaming or entry.is_streaming):
+            self._drop(entry)
+        elif entry.item is not None:
+            entry.item.set_row(row)
+        self._changed(entry)
+
+    def append_text(self, message_id: int, text: str) -> None:
+        """Buffer streamed text; it is shown at most thirty times a second."""
+        entry = self._entries.find(message_id)
+        if entry is not None:
+            entry.unshown.append(text)
+            self._shower.call()
+
+    def set_progress(self, message_id: int, text: str, share: float | None) -> None:
+        """Show what a pending answer waits for."""
+        entry = self._entries.find(message_id)
+        if entry is None or entry.text or entry.unshown:
+            return
+        entry.progress = (text, share)
+        if isinstance(entry.item, AssistantItem):
+            entry.item.show_progress(text, share)
+
+    def finish(self, row: MessageRow) -> None:
+        """End a streamed answer; its text is the row's."""
+        self._show_streamed()
+        entry = self._entries.find(row.message_id)
+        if entry is None:
+            return
+        shown = entry.text
+        entry.row, entry.text, entry.progress = row, row.text, None
+        if isinstance(entry.item, AssistantItem):
+            entry.item.finish(row, shown)
+        self._changed(entry)
+
+    def set_busy(self, *, is_busy: bool) -> None:
+        """Disable what would start a second answer."""
+        self._is_busy = is_busy
+        for entry in self._entries:
+            if entry.item is not None:
+                entry.item.set_busy(is_busy=is_busy)
+
+    def go_to_end(self) -> None:
+        """Follow the end from now on."""
+        self._follows = True
+        self._lay_out()
+
+    def _changed(self, entry: Entry) -> None:
+        entry.measured_width = 0
+        self._lay_out()
+
+    def _show_streamed(self) -> None:
+        is_changed = False
+        for entry in self._entries:
+            if not entry.unshown:
+                continue
+            fresh = entry.take_unshown()
+            if isinstance(entry.item, AssistantItem):
+                entry.item.append(fresh)
+            entry.measured_width = 0
+            is_changed = True
+        if is_changed:
+            self._lay_out()
+
+    # ------------------------------------------------------------------ layout
+
+    def _column(self) -> QRect:
+        width = self.viewport().width()
+        column = min(self._look.px(TEXT_COLUMN_MAX), width - 2 * self._look.px(_SIDE_MARGIN))
+        return QRect((width - column) // 2, 0, max(80, column), 0)
+
+    def _lay_out(self) -> None:
+        if not self._is_placing:
+            self._layout_timer.stop()
+            self._measure_and_place()
+            self._build_more()
+
+    def _measure_and_place(self) -> None:
+        """Bring heights up to date while the view stays where it is, or at the end."""
+        self._is_placing = True
+        bar = self.verticalScrollBar()
+        anchor, offset = self._anchor()
+        self._entries.measure(self._column().width(), self._look.zoom)
+        margin = self._look.px(_MARGIN)
+        height = self._entries.total_height + 2 * margin
+        page = self.viewport().height()
+        bar.setRange(0, max(0, height - page))
+        bar.setPageStep(page)
+        bar.setSingleStep(self._look.px(40))
+        if self._follows:
+            bar.setValue(bar.maximum())
+        elif anchor is not None:
+            bar.setValue(self._entries.top(anchor) + margin + offset)
+        self._last_value = bar.value()
+        self._place()
+        self._is_placing = False
+
+    def _anchor(self) -> tuple[int | None, int]:
+        """The message at the top of the view, and how far the view begins below its top."""
+        if not len(self._entries):
+            return None, 0
+        y = self.verticalScrollBar().value() - self._look.px(_MARGIN)
+        index = self._entries.at(max(0, y))
+        return index, y - self._entries.top(index)
+
+    def _place(self) -> None:
+        column = self._column()
+        margin = self._look.px(_MARGIN)
+        value = self.verticalScrollBar().value()
+        height = self._entries.total_height + 2 * margin
+        self._canvas.setGeometry(0, -value, self.viewport().width(), height)
+        for index, entry in enumerate(self._entries):
+            if entry.item is not None:
+                top = self._entries.top(index) + margin
+                entry.item.setGeometry(column.x(), top, column.width(), entry.height)
+        self._place_to_end()
+
+    def _place_to_end(self) -> None:
+        bar = self.verticalScrollBar()
+        is_far = not self._follows and bar.maximum() - bar.value() > self._look.px(24)
+        self._to_end.setVisible(is_far)
+        if is_far:
+            side = self._to_end.sizeHint().width()
+            x = (self.viewport().width() - side) // 2
+            self._to_end.setGeometry(x, self.height() - side - self._look.px(12), side, side)
+            self._to_end.raise_()
+
+    # ------------------------------------------------------------------ items on demand
+
+    def _wanted(self, screens: int) -> range:
+        page = max(1, self.viewport().height())
+        value = self.verticalScrollBar().value() - self._look.px(_MARGIN)
+        return self._entries.between(value - screens * page, value + (screens + 1) * page)
+
+    def _build_more(self) -> None:
+        """Make the missing items nearest to the view, as many as fit in one slice."""
+        if not self.isVisible() or not len(self._entries):
+            return
+        self._drop_far()
+        deadline = perf_counter_ns() + _BUILD_NS
+        visible = self._wanted(0)
+        middle = (visible.start + visible.stop - 1) / 2
+        missing = [i for i in self._wanted(1) if self._entries[i].item is None]
+        if not missing:
+            return
+        missing.sort(key=lambda index: abs(index - middle))
+        for index in missing:
+            self._make(self._entries[index])
+            if perf_counter_ns() > deadline:
+                break
+        self._measure_and_place()
+        # through the event loop: what is missing next depends on the heights just learnt
+        self._build_timer.start()
+
+    def _make(self, entry: Entry) -> None:
+        kind = UserItem if entry.row.role == "user" else AssistantItem
+        item: MessageItem = kind(self._look, entry.current_row(), self._canvas)
+        item.regenerate.connect(self.regenerate_requested)
+        item.edit.connect(self.edit_requested)
+        item.continue_answer.connect(self.continue_requested)
+        item.show_version.connect(self.version_requested)
+        item.link_clicked.connect(self.link_requested)
+        item.height_changed.connect(self._item_changed)
+        item.selection_changed.connect(self._selection_changed)
+        item.painted.connect(self._item_painted)
+        item.set_busy(is_busy=self._is_busy)
+        if entry.progress is not None and isinstance(item, AssistantItem) and not entry.text:
+            item.show_progress(*entry.progress)
+        entry.item = item
+        entry.measured_width = 0
+        item.show()
+
+    def _drop_far(self) -> None:
+        near = self._wanted(_KEEP_SCREENS)
+        focus = QApplication.focusWidget()
+        for index, entry in enumerate(self._entries):
+            item = entry.item
+            if item is None or index in near or entry.is_streaming:
+                continue
+            if item.has_selection() or (focus is not None and item.isAncestorOf(focus)):
+                continue
+            self._drop(entry)
+
+    def _drop(self, entry: Entry) -> None:
+        if entry.item is not None:
+            entry.item.hide()
+            entry.item.deleteLater()
+            entry.item = None
+
+    def _drop_items(self) -> None:
+        for entry in self._entries:
+            self._drop(entry)
+
+    def _rebuild(self) -> None:
+        self._drop_items()
+        for entry in self._entries:
+            entry.measured_width = 0
+        self._lay_out()
+
+    # ------------------------------------------------------------------ reactions
+
+    def _item_changed(self) -> None:
+        item = self.sender()
+        for entry in self._entries:
+            if entry.item is item:
+                entry.measured_width = 0
+        if not self._is_placing:
+            self._layout_timer.start()
+
+    def _item_painted(self, message_id: int) -> None:
+        entry = self._entries.find(message_id)
+        if entry is not None and entry.is_streaming and not entry.is_painted:
+            entry.is_painted = True
+            self.first_painted.emit(message_id, perf_counter_ns())
+
+    def _selection_changed(self) -> None:
+        item = self.sender()
+        if isinstance(item, MessageItem) and item.has_selection():
+            self._follows = False
+
+    def _scrolled(self, value: int) -> None:
+        if self._is_placing:
+            return
+        if value < self._last_value:
+            self._follows = False
+        if value >= self.verticalScrollBar().maximum() - 1:
+            self._follows = True
+        self._last_value = value
+        self._canvas.move(0, -value)
+        self._place_to_end()
+        self._build_timer.start()
+
+    @override
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """The canvas is moved by ``_scrolled``."""
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._lay_out()
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        self._lay_out()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar = self.verticalScrollBar()
+        if event.key() == Qt.Key.Key_Home:
+            bar.setValue(0)
+        elif event.key() == Qt.Key.Key_End:
+            bar.setValue(bar.maximum())
+        else:
+            super().keyPressEvent(event)

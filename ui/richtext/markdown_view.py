@@ -1,0 +1,204 @@
+"""A whole Markdown text: prose and code blocks one under the other, growing at the end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from ui.richtext.blocks import Block, Code, TextBlock
+from ui.richtext.code_view import CodeView
+from ui.richtext.render import INDENT, QUOTE_INDENT
+from ui.richtext.still_text import StillText
+from ui.richtext.stream import Growth, MarkdownStream
+from ui.richtext.text_view import TextView
+from ui.theme import ThemeSource
+
+GAP = 14
+SLICE_CHARACTERS = 1_500
+SLICE_NS = 6_000_000
+
+
+@dataclass(slots=True)
+class _Run:
+    """Neighbouring blocks that share one widget."""
+
+    frozen: list[TextBlock] = field(default_factory=list)
+    tail: list[TextBlock] = field(default_factory=list)
+    code: Code | None = None
+    is_final: bool = False
+
+
+class MarkdownView(QWidget):
+    """Grows by ``append`` and ends with ``finish``; ``set_text`` shows a whole text in slices.
+
+    Its owner gives the width by ``height_for`` and then the geometry.
+    """
+
+    height_changed = Signal()
+    link_clicked = Signal(str)
+    painted = Signal()
+    selection_changed = Signal()
+
+    def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._stream = MarkdownStream()
+        self._parts: list[TextView | CodeView] = []
+        self._base = 0
+        self._waiting = ""
+        self._is_ending = False
+        self._slices = QTimer(self)
+        self._slices.setObjectName("markdown-slices")
+        self._slices.setInterval(0)
+        self._slices.timeout.connect(self._slice)
+
+    @property
+    def parts(self) -> Sequence[TextView | CodeView]:
+        """The widgets shown, in order."""
+        return tuple(self._parts)
+
+    @property
+    def is_building(self) -> bool:
+        """Whether slices of a whole text are still to come."""
+        return self._slices.isActive()
+
+    def append(self, text: str) -> None:
+        """Add text and show it; to be throttled by the caller."""
+        self._stream.append(text)
+        self._show(self._stream.look())
+
+    def finish(self) -> None:
+        """Freeze what is shown: no more text comes."""
+        self._show(self._stream.finish())
+
+    def set_text(self, text: str) -> None:
+        """Show a whole text, the first slice at once and the rest as the event loop allows."""
+        self.clear()
+        self._waiting = text
+        self._is_ending = True
+        self._slices.start()
+        self._slice()
+
+    def clear(self) -> None:
+        """Start over with an empty text."""
+        self._slices.stop()
+        self._waiting = ""
+        self._stream = MarkdownStream()
+        self._base = 0
+        self._drop_from(0)
+
+    def has_selection(self) -> bool:
+        """Whether the reader has marked something."""
+        return any(_text_of(part).has_selection() for part in self._parts)
+
+    def height_for(self, width: int) -> int:
+        """Place the parts for a width and return the height they need."""
+        y = 0
+        for part in self._parts:
+            left = self._indent(part) if isinstance(part, CodeView) else 0
+            height = part.height_for(width - left)
+            y += self._look.px(GAP) if y else 0
+            part.setGeometry(left, y, width - left, height)
+            y += height
+        return y
+
+    def _indent(self, part: CodeView) -> int:
+        place = part.block.place
+        indent = place.quotes * QUOTE_INDENT + place.lists * INDENT
+        return self._look.px(indent) if indent else 0
+
+    def _slice(self) -> None:
+        deadline = perf_counter_ns() + SLICE_NS
+        while self._waiting:
+            piece, self._waiting = (
+                self._waiting[:SLICE_CHARACTERS],
+                self._waiting[SLICE_CHARACTERS:],
+            )
+            self._stream.append(piece)
+            self._show(self._stream.look() if self._waiting else self._stream.finish())
+            if perf_counter_ns() > deadline:
+                break
+        if not self._waiting:
+            self._slices.stop()
+            self.height_changed.emit()
+
+    def _show(self, growth: Growth) -> None:
+        runs = _runs(growth)
+        index = base = self._base
+        if not self._joins(index, runs):
+            index += self._close(index)
+        for run in runs:
+            part = self._part_at(index, is_code=run.code is not None)
+            if isinstance(part, CodeView):
+                assert run.code is not None
+                part.set_code(run.code)
+                base = index + 1 if run.is_final else base
+            else:
+                part.update_blocks(run.frozen, run.tail)
+                base = index if run.frozen else base
+            index += 1
+        self._drop_from(index)
+        self._base = base
+        self.height_changed.emit()
+
+    def _joins(self, index: int, runs: Sequence[_Run]) -> bool:
+        """Whether the first run goes on in the last part that holds frozen text."""
+        if not self._is_frozen_text(index):
+            return True
+        return bool(runs) and runs[0].code is None
+
+    def _is_frozen_text(self, index: int) -> bool:
+        part = self._parts[index] if index < len(self._parts) else None
+        return isinstance(part, TextView) and part.has_frozen
+
+    def _close(self, index: int) -> int:
+        part = self._parts[index]
+        assert isinstance(part, TextView)
+        part.update_blocks((), ())
+        return 1
+
+    def _part_at(self, index: int, *, is_code: bool) -> TextView | CodeView:
+        if index < len(self._parts):
+            if isinstance(self._parts[index], CodeView) == is_code:
+                return self._parts[index]
+            self._drop_from(index)
+        part: TextView | CodeView = (
+            CodeView(self._look, self) if is_code else TextView(self._look, self)
+        )
+        text = _text_of(part)
+        text.link_clicked.connect(self.link_clicked)
+        text.painted.connect(self.painted)
+        text.selectionChanged.connect(self.selection_changed)
+        self._parts.append(part)
+        part.show()
+        return part
+
+    def _drop_from(self, index: int) -> None:
+        for part in self._parts[index:]:
+            part.hide()
+            part.deleteLater()
+        del self._parts[index:]
+
+
+def _text_of(part: TextView | CodeView) -> StillText:
+    return part.code if isinstance(part, CodeView) else part
+
+
+def _runs(growth: Growth) -> list[_Run]:
+    runs: list[_Run] = []
+    for block in growth.frozen:
+        _add(runs, block, is_final=True)
+    for block in growth.tail:
+        _add(runs, block, is_final=False)
+    return runs
+
+
+def _add(runs: list[_Run], block: Block, *, is_final: bool) -> None:
+    if isinstance(block, Code):
+        runs.append(_Run(code=block, is_final=is_final))
+        return
+    if not runs or runs[-1].code is not None:
+        runs.append(_Run())
+    (runs[-1].frozen if is_final else runs[-1].tail).append(block)

@@ -1,0 +1,161 @@
+"""Read-only text that is as high as its document and never scrolls vertically.
+
+Loads nothing: images and other resources named by a text are denied. Links are only reported.
+"""
+
+import math
+
+from PySide6.QtCore import QPointF, QRectF, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QTextBlock,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QMenu, QTextBrowser, QTextEdit, QWidget
+from typing_extensions import override
+
+from ui.i18n import tr
+from ui.richtext.render import QUOTE_INDENT, BlockProperty
+from ui.theme import ThemeSource
+
+_SCROLL_KEYS = (
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_Space,
+)
+
+
+class StillText(QTextBrowser):
+    """``link_clicked`` carries the full address; ``painted`` follows a paint with visible text."""
+
+    link_clicked = Signal(str)
+    painted = Signal()
+
+    def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.look = look
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setOpenLinks(False)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setUndoRedoEnabled(False)
+        self.setAcceptDrops(False)
+        self.viewport().setAutoFillBackground(False)
+        self.document().setDocumentMargin(0)
+        # the width is given, hidden or not: QTextEdit learns its own only when shown
+        self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            | Qt.TextInteractionFlag.LinksAccessibleByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self.anchorClicked.connect(self._report_link)
+
+    def height_for(self, width: int) -> int:
+        """Lay the text out ``width`` px wide and return its height."""
+        if self.lineWrapColumnOrWidth() != width:
+            self.setLineWrapColumnOrWidth(width)
+        return math.ceil(self.document().size().height())
+
+    def has_selection(self) -> bool:
+        """Whether the reader has marked something."""
+        return self.textCursor().hasSelection()
+
+    def _report_link(self, url: QUrl) -> None:
+        self.link_clicked.emit(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
+
+    @override
+    def loadResource(self, type: int, name: QUrl | str) -> object:
+        return None
+
+    @override
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        bar = self.horizontalScrollBar()
+        sideways = event.angleDelta().x() or event.pixelDelta().x()
+        if sideways and bar.maximum() > 0:
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        is_moving = event.key() in _SCROLL_KEYS
+        if is_moving and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+    @override
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        copy = menu.addAction(tr("Copy"), self.copy)
+        copy.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
+        copy.setEnabled(self.has_selection())
+        link = self.anchorAt(event.pos())
+        if link:
+            menu.addAction(tr("Open link…"), lambda: self.link_clicked.emit(link))
+        menu.addAction(tr("Select all"), self.selectAll)
+        menu.exec(event.globalPos())
+        menu.deleteLater()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self._paint_marks(event)
+        super().paintEvent(event)
+        if not self.document().isEmpty():
+            self.painted.emit()
+
+    def _paint_marks(self, event: QPaintEvent) -> None:
+        """Bars beside quotes, and horizontal rules."""
+        layout = self.document().documentLayout()
+        painter = QPainter(self.viewport())
+        line = self.look.color("line")
+        block = self._block_near(event.rect().top())
+        while block.isValid():
+            rect = layout.blockBoundingRect(block)
+            if rect.top() > event.rect().bottom():
+                break
+            self._paint_mark(painter, block, rect, line)
+            block = block.next()
+        painter.end()
+
+    def _block_near(self, y: int) -> QTextBlock:
+        position = (
+            self.document()
+            .documentLayout()
+            .hitTest(QPointF(0, max(0, y)), Qt.HitTestAccuracy.FuzzyHit)
+        )
+        return (
+            self.document().findBlock(max(0, position)).previous()
+            if position > 0
+            else (self.document().begin())
+        )
+
+    def _paint_mark(
+        self, painter: QPainter, block: QTextBlock, rect: QRectF, line: QColor
+    ) -> None:
+        block_format = block.blockFormat()
+        quotes = _quotes(block)
+        joined = _quotes(block.previous())
+        for level in range(quotes):
+            x = self.look.px(level * QUOTE_INDENT) if level else 0
+            above = self.document().documentLayout().blockBoundingRect(block.previous())
+            top = above.bottom() if level < joined else rect.top()
+            painter.fillRect(QRectF(x, top, self.look.px(3), rect.bottom() - top), line)
+        if block_format.property(BlockProperty.IS_RULE):
+            middle = round(rect.center().y() + block_format.topMargin() / 2)
+            painter.fillRect(QRectF(block_format.leftMargin(), middle, self.width(), 1), line)
+
+
+def _quotes(block: QTextBlock) -> int:
+    return int(block.blockFormat().property(BlockProperty.QUOTES) or 0) if block.isValid() else 0

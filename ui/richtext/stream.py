@@ -1,0 +1,201 @@
+"""Markdown that grows: finished blocks are frozen, only the tail is parsed again.
+
+    | frozen: parsed once, never touched again | tail: parsed at every look |
+                                               ^ start of the last block, or of a list's last item
+
+Any chunking of a text gives the same blocks. A block longer than ``BLOCK_LIMIT`` characters is
+ended by force at a line's end, and a line longer than that is shown as plain text, so that no
+text makes a step slow. Knows no Qt.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from ui.richtext.blocks import Block, Code, Prose, Span
+from ui.richtext.flatten import ListRun, flatten, new_parser, unit_starts
+
+BLOCK_LIMIT = 8_000
+LITERAL_PIECE = 2_000
+_BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
+_FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What changed since the last look: blocks that became final, and all blocks after them."""
+
+    frozen: tuple[Block, ...]
+    tail: tuple[Block, ...]
+
+
+@dataclass(slots=True)
+class _OpenFence:
+    marker: str
+    indent: int
+    language: str
+    lines: list[str]
+
+    def is_end(self, line: str) -> bool:
+        body = line.lstrip(" ")
+        fence = body.rstrip(" \t")
+        return (
+            len(line) - len(body) <= 3
+            and len(fence) >= len(self.marker)
+            and fence == self.marker[0] * len(fence)
+        )
+
+    def may_become_end(self, line: str) -> bool:
+        return not line.strip(f" {self.marker[0]}")
+
+    def block(self, rest: str | None, *, is_open: bool) -> Code:
+        lines = self.lines if rest is None else [*self.lines, self.unindented(rest)]
+        return Code("\n".join(lines), self.language, is_open)
+
+    def unindented(self, line: str) -> str:
+        spaces = min(self.indent, len(line) - len(line.lstrip(" ")))
+        return line[spaces:]
+
+
+class MarkdownStream:
+    """Turns appended text into blocks."""
+
+    def __init__(self) -> None:
+        self._parser = new_parser()
+        self._tail = ""
+        self._held_back = ""
+        self._run: ListRun | None = None
+        self._fence: _OpenFence | None = None
+        self._is_literal_line = False
+        self._fresh: list[Block] = []
+
+    def append(self, text: str) -> None:
+        """Add text; nothing is parsed before the next ``look``."""
+        text = self._held_back + text
+        self._held_back = "\r" if text.endswith("\r") else ""
+        text = text.removesuffix("\r") if self._held_back else text
+        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+        self._tail += text
+
+    def look(self) -> Growth:
+        """Freeze what is finished and parse the rest."""
+        self._freeze()
+        tail = self._parse_tail()
+        return self._growth(tail)
+
+    def finish(self) -> Growth:
+        """Freeze everything: no more text comes."""
+        if self._held_back:
+            self._tail += "\n"
+            self._held_back = ""
+        self._freeze()
+        self._fresh += [
+            replace(block, is_open=False) if isinstance(block, Code) else block
+            for block in self._parse_tail(is_last=True)
+        ]
+        self._tail, self._fence, self._run = "", None, None
+        return self._growth([])
+
+    def _growth(self, tail: list[Block]) -> Growth:
+        growth = Growth(tuple(self._fresh), tuple(tail))
+        self._fresh = []
+        return growth
+
+    def _freeze(self) -> None:
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        """Freeze one stretch from the start of the tail; False when nothing more is final."""
+        if self._is_literal_line:
+            return self._consume_literal()
+        if self._fence is not None:
+            return self._consume_fence()
+        if blank := _BLANK_LINES.match(self._tail):
+            self._tail = self._tail[blank.end() :]
+        if opened := _FENCE.match(self._tail):
+            indent, marker, info = opened.groups()
+            language = info.split(maxsplit=1)[0] if info.strip() else ""
+            self._fence = _OpenFence(marker, len(indent), language, [])
+            self._tail = self._tail[opened.end() :]
+            return True
+        return self._consume_blocks()
+
+    def _consume_literal(self) -> bool:
+        end = self._tail.find("\n", 0, LITERAL_PIECE)
+        if end < 0 and len(self._tail) < LITERAL_PIECE:
+            return False
+        size = LITERAL_PIECE if end < 0 else end
+        if size:
+            self._fresh.append(Prose((Span(self._tail[:size]),)))
+        self._is_literal_line = end < 0
+        self._tail = self._tail[size:].removeprefix("\n" if end >= 0 else "")
+        return True
+
+    def _consume_fence(self) -> bool:
+        fence = self._fence
+        assert fence is not None
+        *lines, rest = self._tail.split("\n")
+        for index, line in enumerate(lines):
+            if fence.is_end(line):
+                self._fresh.append(fence.block(None, is_open=False))
+                self._fence, self._run = None, None
+                self._tail = "\n".join([*lines[index + 1 :], rest])
+                return True
+            fence.lines.append(fence.unindented(line))
+        self._tail = rest
+        return False
+
+    def _consume_blocks(self) -> bool:
+        end, is_full = self._window()
+        if end:
+            starts = unit_starts(self._parser, self._tail[:end])
+            if len(starts) > 1:
+                self._freeze_source(_line_offset(self._tail, starts[-1]))
+                return True
+        if is_full:
+            self._freeze_source(end)
+            self._is_literal_line = end == 0
+        return is_full
+
+    def _window(self) -> tuple[int, bool]:
+        """End of the complete lines to look at, and whether the block may not go beyond it."""
+        end = 0
+        while end < BLOCK_LIMIT:
+            newline = self._tail.find("\n", end)
+            if (len(self._tail) if newline < 0 else newline) - end > BLOCK_LIMIT:
+                return end, True
+            if newline < 0:
+                return end, False
+            end = newline + 1
+        return end, True
+
+    def _freeze_source(self, end: int) -> None:
+        blocks, self._run = flatten(self._parser, self._tail[:end], self._run)
+        self._fresh += blocks
+        self._tail = self._tail[end:]
+
+    def _parse_tail(self, *, is_last: bool = False) -> list[Block]:
+        if self._is_literal_line:
+            return [Prose((Span(self._tail),))] if self._tail else []
+        if self._fence is not None:
+            is_end = self._fence.is_end(self._tail)
+            hide = is_end if is_last else self._fence.may_become_end(self._tail)
+            rest = None if hide or not self._tail else self._tail
+            return [self._fence.block(rest, is_open=True)]
+        blocks, _run = flatten(self._parser, self._tail, self._run)
+        return blocks
+
+
+def _line_offset(text: str, line: int) -> int:
+    """Where a line starts."""
+    offset = 0
+    for _ in range(line):
+        offset = text.index("\n", offset) + 1
+    return offset
+
+
+def parse_markdown(text: str) -> tuple[Block, ...]:
+    """All blocks of a finished text."""
+    stream = MarkdownStream()
+    stream.append(text)
+    return stream.finish().frozen

@@ -1,0 +1,54 @@
+"""A stretch of prose: a frozen part that is never laid out again, and a replaceable tail."""
+
+from collections.abc import Sequence
+
+from PySide6.QtGui import QTextBlockFormat, QTextCursor
+from PySide6.QtWidgets import QWidget
+
+from ui.richtext.blocks import TextBlock
+from ui.richtext.render import BlockRenderer
+from ui.richtext.still_text import StillText
+from ui.theme import ThemeSource
+
+
+class TextView(StillText):
+    """Shows text blocks; ``freeze`` appends for good, ``show_tail`` replaces what follows."""
+
+    def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
+        super().__init__(look, parent)
+        self._renderer = BlockRenderer(look)
+        self._frozen_end = 0
+        self._frozen_format = QTextBlockFormat()
+        self._tail: tuple[TextBlock, ...] = ()
+        self._has_frozen = False
+
+    @property
+    def has_frozen(self) -> bool:
+        """Whether any block is final."""
+        return self._has_frozen
+
+    def update_blocks(self, frozen: Sequence[TextBlock], tail: Sequence[TextBlock]) -> None:
+        """Append final blocks, then show ``tail`` after them in place of the old tail."""
+        tail = tuple(tail)
+        if not frozen and tail == self._tail:
+            return
+        cursor = QTextCursor(self.document())
+        cursor.beginEditBlock()
+        self._drop_tail(cursor)
+        if frozen:
+            self._renderer.append(cursor, frozen)
+            self._has_frozen = True
+            self._frozen_end = cursor.position()
+            self._frozen_format = cursor.blockFormat()
+        self._renderer.append(cursor, tail)
+        cursor.endEditBlock()
+        self._tail = tail
+
+    def _drop_tail(self, cursor: QTextCursor) -> None:
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        if not self._tail:
+            return
+        cursor.setPosition(self._frozen_end, QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        # joining two blocks may leave the format of the second
+        cursor.setBlockFormat(self._frozen_format)
