@@ -81,6 +81,7 @@ class EngineBridge(QObject):
         super().__init__(parent)
         self._events: deque[Event] = deque()
         self._is_awake = False
+        self._is_closed = False
         self._last_drain_ns = 0
         self._active: set[str] = set()
         self._next_ticket = 0
@@ -125,8 +126,8 @@ class EngineBridge(QObject):
     def close(self, timeout_s: float) -> bool:
         """End the engine, then deliver what it still said."""
         is_closed = self._engine.close(timeout_s)
+        self._is_closed = True
         self.drain()
-        self._frame.stop()
         return is_closed
 
     # ------------------------------------------------------------------ events
@@ -140,6 +141,8 @@ class EngineBridge(QObject):
 
     @Slot()
     def _on_woken(self) -> None:
+        if self._is_closed:
+            return
         wait_ms = FRAME_MS - (perf_counter_ns() - self._last_drain_ns) // 1_000_000
         if wait_ms <= 0:
             self.drain()

@@ -127,6 +127,8 @@ class Store:
 
     def set_draft(self, conversation_id: int | None, draft: str) -> None:
         """Keep what stands in the composer; None is the chat that has not begun."""
+        if conversation_id is None and not draft and self.unstarted() is None:
+            return
         with self._writing() as connection:
             target = self._ensure(connection, conversation_id)
             connection.execute("UPDATE conversations SET draft = ? WHERE id = ?", (draft, target))
