@@ -7,7 +7,7 @@ Repaints at most ten times a second.
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from engine.api import EngineStats, ModelInfo, Timeline
 from ui.i18n import tr
@@ -162,22 +162,20 @@ class LiveMeters(QWidget):
             stats.kv_live_blocks * stats.kv_block_bytes,
             stats.kv_total_blocks * stats.kv_block_bytes,
         )
-        details = f"{stats.kv_live_tokens:,} tok · {bytes_quantity(model.kv_bytes_per_token)}/tok"
-        self._kv.show_quantity(used, details, f" / {budget}")
+        self._kv.show_quantity(used, f"{stats.kv_live_tokens:,} tok", f" / {budget}")
         parts = kv_parts(stats, model, self._chat)
         self._show_parts(self._kv_bar, self._kv_legend, parts)
         self._turns.setText(self._context_words(stats, model))
 
     def _context_words(self, stats: EngineStats, model: ModelInfo) -> str:
-        if not self._chat.num_tokens:
-            return ""
-        words = tr(
-            "this chat {used} of {limit} tokens",
-            used=f"{self._chat.num_tokens:,}",
-            limit=f"{model.context_length:,}",
-        )
+        words = f"{bytes_quantity(model.kv_bytes_per_token)}/tok"
         turns = turns_left(stats, model, self._chat)
-        return words if turns is None else f"{words} · {tr('~{n} turns left', n=f'{turns:,}')}"
+        if turns is not None:
+            words += " · " + tr("~{n} turns left", n=f"{turns:,}")
+        if self._chat.num_tokens:
+            used, limit = f"{self._chat.num_tokens:,}", f"{model.context_length:,}"
+            words += "\n" + tr("this chat {used} of {limit} tok", used=used, limit=limit)
+        return words
 
     def _show_memory(self) -> None:
         stats = self._stats
@@ -215,6 +213,8 @@ class LiveMeters(QWidget):
     def _arrange(self) -> None:
         page = QWidget(self)
         set_look(page, "clear")
+        # a narrow panel squeezes the lines; it never scrolls sideways
+        page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         column = QVBoxLayout(page)
         column.setContentsMargins(MARGIN, 16, MARGIN, 24)
         column.setSpacing(6)

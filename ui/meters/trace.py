@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from ui.meters.itl import percentile
 from ui.theme import ThemeSource
-from ui.widgets.units import duration_quantity
+from ui.widgets.units import milliseconds
 
 CAPACITY = 256
 HEIGHT = 56
@@ -128,6 +128,6 @@ class ItlTrace(QWidget):
         painter.drawText(0, metrics.ascent(), self._ceiling_words())
         stalls = self.stalls()
         if stalls:
-            worst = str(duration_quantity(max(stalls)))
+            worst = f"{milliseconds(max(stalls))} ms"
             place = self.width() - metrics.horizontalAdvance(worst)
             painter.drawText(place, metrics.ascent(), worst)

@@ -29,6 +29,9 @@ SLIDER_STEPS = 200
 LOG_FACTOR = 64
 ANY_NUMBER = 1e15
 SPIN_WIDTH = 104
+TEXT_MARGIN = 6
+# the handle stands out of the groove
+SLIDER_HEIGHT = 24
 
 
 class NumberBox(QDoubleSpinBox):
@@ -43,6 +46,7 @@ class NumberBox(QDoubleSpinBox):
         self.setRange(-ANY_NUMBER, ANY_NUMBER)
         self.setSingleStep(field.step or (1.0 if field.kind == "int" else 0.05))
         self.setGroupSeparatorShown(True)
+        self.lineEdit().setTextMargins(TEXT_MARGIN, 0, TEXT_MARGIN, 0)
         self.setKeyboardTracking(True)
 
     @override
@@ -127,7 +131,8 @@ class NumberEditor(Editor):
         column.setSpacing(6)
         if self._automatic is not None:
             column.addWidget(self._automatic)
-        column.addLayout(self._number_row())
+        self._numbers = self._number_row()
+        column.addWidget(self._numbers)
         self._row.addLayout(column, 1)
         self._name(self._box)
         self._show_number(self._first_number())
@@ -138,8 +143,10 @@ class NumberEditor(Editor):
             return self._scale.value(SLIDER_STEPS // 2)
         return self._field.minimum or 0.0
 
-    def _number_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _number_row(self) -> QWidget:
+        numbers = QWidget(self)
+        row = QHBoxLayout(numbers)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         if self._slider is not None:
             row.addWidget(self._slider, 1)
@@ -150,7 +157,7 @@ class NumberEditor(Editor):
             row.addWidget(unit)
         if self._slider is None:
             row.addStretch(1)
-        return row
+        return numbers
 
     def _build_automatic(self) -> QCheckBox | None:
         if self._field.automatic is None:
@@ -168,7 +175,7 @@ class NumberEditor(Editor):
         slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         slider.setRange(0, SLIDER_STEPS)
         slider.setPageStep(SLIDER_STEPS // 10)
-        slider.setMinimumWidth(48)
+        slider.setMinimumSize(48, SLIDER_HEIGHT)
         slider.setAccessibleName(tr(self._field.label))
         slider.valueChanged.connect(self._on_slider)
         return slider, Scale(self._field, low, high)
@@ -182,15 +189,10 @@ class NumberEditor(Editor):
         is_automatic = value is None
         if self._automatic is not None:
             self._automatic.setChecked(is_automatic)
-        self._enable(not is_automatic)
+        self._numbers.setVisible(not is_automatic)
         if value is not None and not isinstance(value, str):
             self._show_number(float(value))
         self.problem_changed.emit("")
-
-    def _enable(self, is_enabled: bool) -> None:  # noqa: FBT001  one plain state
-        self._box.setEnabled(is_enabled)
-        if self._slider is not None:
-            self._slider.setEnabled(is_enabled)
 
     def _show_number(self, number: float) -> None:
         if self._box.value() != number:
@@ -202,7 +204,7 @@ class NumberEditor(Editor):
 
     def _on_automatic(self) -> None:
         is_automatic = self._automatic is not None and self._automatic.isChecked()
-        self._enable(not is_automatic)
+        self._numbers.setVisible(not is_automatic)
         if is_automatic:
             self.problem_changed.emit("")
             self.value_changed.emit(None)

@@ -6,7 +6,15 @@ Shows values it is given and emits valid changes; it stores nothing and knows no
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from engine.api import ModelInfo
 from ui.i18n import tr
@@ -90,6 +98,8 @@ class SettingsPanel(QWidget):
     def _page(self, sections: Sequence[Section]) -> QWidget:
         page = QWidget(self)
         set_look(page, "clear")
+        # a narrow panel wraps the lines; it never scrolls sideways
+        page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         layout = QVBoxLayout(page)
         layout.setContentsMargins(MARGIN, 12, MARGIN, 24)
         layout.setSpacing(BETWEEN_ROWS)

@@ -101,6 +101,8 @@ class Sidebar(QWidget):
         self._mark_current()
         row = self._model.row_of(conversation_id)
         if row is not None:
+            # with its heading, where it is the first below one
+            self._list.scrollTo(self._model.index(row - 1))
             self._list.scrollTo(self._model.index(row))
 
     def offer_undo(self, conversation_id: int, title: str) -> None:

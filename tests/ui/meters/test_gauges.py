@@ -1,0 +1,58 @@
+import pytest
+
+from tests.helpers.sample_engine import MIB, MODEL, STATS, stats
+from ui.meters.gauges import ChatUse, kv_parts, memory_parts, turns_left
+
+LIVE = ChatUse(num_tokens=800, num_turns=4, is_live=True)
+IDLE = ChatUse(num_tokens=800, num_turns=4)
+
+
+def blocks(gauges, chat):
+    return [part.amount / gauges.kv_block_bytes for part in kv_parts(gauges, MODEL, chat)]
+
+
+@pytest.mark.parametrize(
+    ("running", "chat", "expected"),
+    [
+        (1, LIVE, [150, 0, 50, 312]),  # alone: every live block is this chat's
+        (2, LIVE, [50, 100, 50, 312]),  # 800 tokens in blocks of 16
+        (1, IDLE, [0, 150, 50, 312]),  # somebody else's
+    ],
+)
+def test_blocks_are_divided_among_chats(running, chat, expected):
+    assert blocks(stats(num_running=running), chat) == expected
+
+
+def test_the_parts_are_the_whole_pool():
+    parts = kv_parts(STATS, MODEL, LIVE)
+    assert sum(part.amount for part in parts) == STATS.kv_total_blocks * STATS.kv_block_bytes
+    assert [part.label for part in parts] == [
+        "this chat 52.7 MiB",
+        "",
+        "kept for reuse 17.6 MiB",
+        "",
+    ]
+    assert parts[-1].description == "free 110 MiB"
+
+
+def test_turns_left_follow_the_mean_turn_and_the_tighter_limit():
+    assert turns_left(STATS, MODEL, ChatUse(2_000, 10)) == (8192 - 2_000) // 200
+    small_pool = stats(kv_total_blocks=200)
+    assert turns_left(small_pool, MODEL, ChatUse(2_000, 10)) == (3_200 - 2_000) // 200
+    assert turns_left(STATS, MODEL, ChatUse(9_000, 10)) == 0
+
+
+def test_turns_left_are_unknown_before_the_first_turn():
+    assert turns_left(STATS, MODEL, ChatUse()) is None
+    assert turns_left(STATS, MODEL, ChatUse(100, 0)) is None
+
+
+def test_memory_is_told_apart():
+    assert [part.amount / MIB for part in memory_parts(STATS)] == [92, 180, 328, 5_000]
+    assert memory_parts(STATS)[-1].label == "other programs 4.9 GiB"
+
+
+def test_working_memory_is_never_negative():
+    parts = memory_parts(stats(process_bytes=10 * MIB))
+    assert parts[2].amount == 0
+    assert parts[2].label == ""

@@ -1,0 +1,113 @@
+import pytest
+
+from tests.helpers.sample_engine import MODEL, MS, STATS, TIMELINE
+from ui.meters.live import REPAINT_MS, LiveMeters
+from ui.theme import DARK, ThemeSource
+
+
+@pytest.fixture
+def meters(qtbot):
+    meters = LiveMeters(ThemeSource())
+    qtbot.addWidget(meters)
+    meters.resize(300, 800)
+    meters.show()
+    return meters
+
+
+def repaint(meters):
+    assert meters._repaint.isActive()
+    meters._repaint.stop()
+    meters._repaint.timeout.emit()
+
+
+def test_nothing_is_claimed_before_it_is_known(meters):
+    for reading in (meters._ttft, meters._gaps, meters._kv, meters._memory):
+        assert reading.text == "—"
+
+
+def test_the_first_token_and_its_parts(meters):
+    meters.start_answer()
+    meters.set_pending("prefill 512 of 2,397 tokens")
+    assert meters._prompt.text() == "prefill 512 of 2,397 tokens"
+    meters.set_ttft(182 * MS)
+    assert meters._ttft.text == "182 ms"
+    meters.set_timeline(TIMELINE)
+    assert meters._ttft.text == "182 ms prefill 565 tok/s"
+    assert "prefill 154 ms" in meters._ttft_bar.accessibleDescription()
+    assert meters._prompt.text() == "2,310 of 2,397 prompt tokens from cache"
+    repaint(meters)
+
+
+def test_gaps_show_at_the_next_repaint_not_at_each_token(meters):
+    meters.start_answer()
+    for n in range(101):
+        meters.add_token_times([n * 5 * MS])
+    assert meters._gaps.text == "—"
+    repaint(meters)
+    assert meters._gaps.text == "5.0 ms decode 200 tok/s"
+    assert meters._spread.text() == "p50 5.0 · p95 5.0 · max 5.0 ms"
+
+
+def test_repaints_are_at_most_ten_a_second(meters):
+    assert REPAINT_MS >= 100
+    meters.set_stats(STATS)
+    timer_id = meters._repaint.timerId()
+    meters.set_stats(STATS)
+    assert meters._repaint.timerId() == timer_id
+    repaint(meters)
+
+
+def test_a_new_answer_forgets_the_last(meters):
+    meters.add_token_times([0, 5 * MS, 10 * MS])
+    meters.set_timeline(TIMELINE)
+    meters.start_answer()
+    repaint(meters)
+    assert meters._ttft.text == "—"
+    assert meters._gaps.text == "—"
+    assert meters._ttft_legend.text() == ""
+
+
+def test_cache_and_memory(meters):
+    meters.set_model(MODEL)
+    meters.start_answer()
+    meters.set_chat_tokens(2_397, 12)
+    meters.set_stats(STATS)
+    repaint(meters)
+    assert meters._kv.text == "52.7 MiB / 180 2,397 tok"
+    assert meters._kv_legend.text() == "this chat 52.7 MiB · kept for reuse 17.6 MiB"
+    assert meters._turns.text() == "22.5 KiB/tok · ~29 turns left\nthis chat 2,397 of 8,192 tok"
+    assert meters._memory.text == "600 MiB / 16 GiB"
+
+
+def test_without_a_model_the_cache_is_unknown(meters):
+    meters.set_model(MODEL)
+    meters.set_stats(STATS)
+    meters.set_model(None)
+    repaint(meters)
+    assert meters._kv.text == "—"
+    assert meters._turns.text() == ""
+
+
+def test_an_answer_that_never_started_leaves_no_figures(meters):
+    meters.start_answer()
+    meters.set_timeline(None)
+    repaint(meters)
+    assert meters._ttft.text == "—"
+    assert not meters._chat.is_live
+
+
+def test_readings_are_spoken_with_their_titles(meters):
+    meters.set_timeline(TIMELINE)
+    assert meters._ttft.accessibleName().startswith("First token (TTFT): 182 ms")
+    repaint(meters)
+
+
+def test_it_paints_in_both_schemes(meters):
+    meters.set_model(MODEL)
+    meters.set_stats(STATS)
+    meters.set_timeline(TIMELINE)
+    meters.add_token_times([n * 5 * MS for n in range(40)])
+    repaint(meters)
+    before = meters.grab().toImage()
+    meters._trace._themes.set(DARK, 1.0)
+    assert meters.grab().toImage() != before
