@@ -1,0 +1,41 @@
+"""``python -m engine``: the engine without a window.
+
+Parses arguments and hands over; torch is imported only when a command runs.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from engine.cli.arguments import parse
+from engine.errors import EngineError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code: 0, 1 for a failure, 130 when interrupted."""
+    options = parse(argv)
+    os.environ["HF_HUB_OFFLINE"] = "1"  # nothing here needs the network, and nothing may use it
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:  # a console of another code page must not fail on an emoji
+            reconfigure(encoding="utf-8", errors="replace")
+    try:
+        if options.command == "bench":
+            from engine.cli.bench import run_bench  # noqa: PLC0415 - imports torch
+
+            return run_bench(options)
+        from engine.cli.chat import run_chat  # noqa: PLC0415 - imports torch
+
+        return run_chat(options)
+    except EngineError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader left, for example `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""The command line: names, defaults and ranges. Imports nothing heavy, so that --help is quick."""
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+
+from engine.api import ModelOptions, Precision, SamplingParams
+
+
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse ``argv``; ends the process with code 2 and one sentence for bad arguments."""
+    parser = argparse.ArgumentParser(
+        prog="python -m engine", description="Run a language model without the window."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    chat = commands.add_parser("chat", help="answer one prompt, or chat on the terminal")
+    _add_chat(chat)
+    bench = commands.add_parser("bench", help="measure prefill and decode speed")
+    _add_bench(bench)
+    options = parser.parse_args(argv)
+    if options.command == "chat":
+        if options.json and options.prompt is None:
+            chat.error("--json needs --prompt")
+        if options.raw and options.system is not None:
+            chat.error("--raw leaves no place for --system")
+    return options
+
+
+def model_options(options: argparse.Namespace) -> ModelOptions:
+    """What the command line says about the model."""
+    return ModelOptions(
+        path=options.model,
+        weights=Precision(options.weights),
+        threads=options.threads,
+        context_length=options.context,
+        kv_cache=not options.no_kv_cache,
+    )
+
+
+def sampling_params(options: argparse.Namespace) -> SamplingParams:
+    """How the command line wants tokens chosen."""
+    return SamplingParams(
+        temperature=0.0 if options.greedy else options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        min_p=options.min_p,
+        repetition_penalty=options.repetition_penalty,
+        seed=options.seed,
+        max_tokens=options.max_tokens,
+        stop=tuple(options.stop),
+    )
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--model", required=True, metavar="PATH", help="a .gguf file, or a folder")
+    add(
+        "--weights",
+        choices=[precision.value for precision in Precision],
+        default=Precision.AUTO.value,
+        help="how weights are kept in memory (default: auto)",
+    )
+    add("--threads", type=_integer(1), metavar="N", help="default: the physical cores")
+    add("--context", type=_integer(1), metavar="N", help="context length in tokens")
+    add("--no-kv-cache", action="store_true", help="recompute everything at each step")
+    add("--json", action="store_true", help="print one JSON object")
+
+
+def _add_chat(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser)
+    add = parser.add_argument
+    defaults = SamplingParams()
+    add("--prompt", metavar="TEXT", help="answer this and leave; without it, chat")
+    add("--system", metavar="TEXT", help="a system prompt")
+    add("--raw", action="store_true", help="continue the prompt without the chat template")
+    add("--max-tokens", type=_integer(1), metavar="N", help="default: up to the context's end")
+    add("--stop", action="append", default=[], metavar="TEXT", help="ends the answer; repeatable")
+    add("--greedy", action="store_true", help="always take the likeliest token")
+    add("--seed", type=_integer(0), metavar="N", help="makes sampling repeatable")
+    numbers: tuple[tuple[str, Callable[[str], float | int], float], ...] = (
+        ("temperature", _number(0.0, 100.0), defaults.temperature),
+        ("top-k", _integer(0), defaults.top_k),
+        ("top-p", _number(0.0, 1.0), defaults.top_p),
+        ("min-p", _number(0.0, 1.0), defaults.min_p),
+        ("repetition-penalty", _number(0.01, 100.0), defaults.repetition_penalty),
+    )
+    for name, kind, default in numbers:
+        add(f"--{name}", type=kind, default=default, metavar="X", help=f"default: {default:g}")
+
+
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser)
+    add = parser.add_argument
+    add("--prompt-tokens", type=_integer(1), default=512, metavar="N", help="default: 512")
+    add(
+        "--new-tokens",
+        type=_integer(1),
+        default=128,
+        metavar="N",
+        help="tokens decoded after each stream's first one (default: 128)",
+    )
+    add("--streams", type=_integer(1), default=1, metavar="N", help="answers at once (default: 1)")
+    add("--seed", type=_integer(0), default=0, metavar="N", help="of the random prompts")
+
+
+def _integer(least: int) -> Callable[[str], int]:
+    def parse_integer(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{value} is below {least}")
+        return value
+
+    return parse_integer
+
+
+def _number(least: float, most: float) -> Callable[[str], float]:
+    def parse_number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        if not (math.isfinite(value) and least <= value <= most):
+            raise argparse.ArgumentTypeError(f"{text} is not between {least:g} and {most:g}")
+        return value
+
+    return parse_number

@@ -1,0 +1,146 @@
+"""``python -m engine bench``: prefill and decode speed on random tokens.
+
+Prompts are random ids, different for each stream, so no prefix cache helps. With S streams of P
+prompt tokens and N new ones, t0 the submission and t1 the moment the last stream has its first
+token: prefill is S x P tokens over t1 - t0; decode is every token chosen after t1, over the time
+to the last of them.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+
+import psutil
+
+from engine.api import GenerationRequest, ModelInfo, SamplingParams
+from engine.cli.arguments import model_options
+from engine.cli.session import Answer, Session, itl_ms
+from engine.cli.terminal import LoadLine, StopOnInterrupt
+from engine.errors import InvalidRequestError
+
+_WARM_UP_PROMPT = 32
+_WARM_UP_NEW = 4
+
+
+def run_bench(options: argparse.Namespace) -> int:
+    """Run the command; returns the exit code. Raises EngineError and KeyboardInterrupt."""
+    progress = LoadLine()
+    try:
+        session = Session(model_options(options), progress)
+    finally:
+        progress.clear()
+    rng = random.Random(options.seed)  # noqa: S311 - prompts to measure with, not secrets
+    _check_room(session.info, options)
+    prompt, new = min(_WARM_UP_PROMPT, options.prompt_tokens), _WARM_UP_NEW
+    _measure(session, _prompts(rng, session.info, options.streams, prompt), new)
+    prompts = _prompts(rng, session.info, options.streams, options.prompt_tokens)
+    start_ns, answers = _measure(session, prompts, options.new_tokens)
+    result = _report(session.info, options, start_ns, answers)
+    print(json.dumps(result) if options.json else _table(result))
+    return 0
+
+
+def _prompts(
+    rng: random.Random, info: ModelInfo, streams: int, length: int
+) -> list[tuple[int, ...]]:
+    """Random ordinary ids: the first hundred are control tokens in many vocabularies."""
+    least = 100 if info.vocab_size > 1_000 else 0
+    return [
+        tuple(rng.randrange(least, info.vocab_size) for _ in range(length)) for _ in range(streams)
+    ]
+
+
+def _measure(
+    session: Session, prompts: Sequence[tuple[int, ...]], new_tokens: int
+) -> tuple[int, list[Answer]]:
+    params = SamplingParams(
+        temperature=0.0, max_tokens=new_tokens + 1, ignore_eos=True
+    )  # one token comes from the prefill
+    start_ns = time.perf_counter_ns()
+    requests = [
+        GenerationRequest(session.next_id(), start_ns, params, prompt_ids=ids) for ids in prompts
+    ]
+    with StopOnInterrupt() as interrupt:
+        answers = session.run(requests, _write_nothing, interrupt.is_stopped)
+        if interrupt.is_stopped():
+            raise KeyboardInterrupt
+    return start_ns, answers
+
+
+def _write_nothing(_text: str) -> None:
+    return
+
+
+def _check_room(info: ModelInfo, options: argparse.Namespace) -> None:
+    each = options.prompt_tokens + options.new_tokens + 1
+    if each > info.context_length:
+        raise InvalidRequestError(
+            f"A stream of {each} tokens does not fit the context of {info.context_length}; use"
+            " fewer --prompt-tokens or --new-tokens.",
+            reason="context",
+        )
+    budget = info.kv_budget_bytes // info.kv_bytes_per_token
+    if options.streams * each > budget:
+        raise InvalidRequestError(
+            f"{options.streams} streams need {options.streams * each} tokens of KV cache and"
+            f" {budget} fit; use fewer --streams.",
+            reason="kv cache",
+        )
+
+
+def _report(
+    info: ModelInfo, options: argparse.Namespace, start_ns: int, answers: Sequence[Answer]
+) -> dict[str, object]:
+    times = [answer.times_ns for answer in answers]
+    filled_ns = max(stream[0] for stream in times)
+    end_ns = max(stream[-1] for stream in times)
+    decoded = sum(at > filled_ns for stream in times for at in stream)
+    ttfts = [answer.timeline.ttft_ns / 1e6 for answer in answers if answer.timeline is not None]
+    prompt_tokens = options.prompt_tokens * options.streams
+    return {
+        "model": info.name,
+        "precision": info.precision.value,
+        "kernels": list(info.kernels),
+        "threads": info.threads,
+        "streams": options.streams,
+        "prompt_tokens": options.prompt_tokens,
+        "new_tokens": options.new_tokens,
+        "kv_cache": not options.no_kv_cache,
+        "prefill_tokens_per_s": prompt_tokens * 1e9 / (filled_ns - start_ns),
+        "decode_tokens_per_s": decoded * 1e9 / (end_ns - filled_ns),
+        "ttft_ms": statistics.median(ttfts) if ttfts else None,
+        "itl_ms": itl_ms(times),
+        "load_s": info.load_ns / 1e9,
+        "weights_bytes": info.weights_bytes,
+        "kv_bytes_per_token": info.kv_bytes_per_token,
+        "peak_rss_bytes": peak_rss_bytes(),
+    }
+
+
+def peak_rss_bytes() -> int:
+    """The most main memory this process has held, in bytes."""
+    if sys.platform == "win32":
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource  # noqa: PLC0415 - not on Windows
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _table(result: dict[str, object]) -> str:
+    width = max(map(len, result))
+    return "\n".join(f"{name:<{width}}  {_shown(value)}" for name, value in result.items())
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, dict):
+        return "  ".join(f"{name} {_shown(part)}" for name, part in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
