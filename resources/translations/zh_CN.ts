@@ -1,0 +1,983 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+  <context>
+    <name>tokentide</name>
+    <message>
+      <source> </source>
+      <translation> </translation>
+    </message>
+    <message>
+      <source>.</source>
+      <translation>。</translation>
+    </message>
+    <message>
+      <source>A .gguf file…</source>
+      <translation>.gguf 文件…</translation>
+    </message>
+    <message>
+      <source>A folder with .safetensors files…</source>
+      <translation>包含 .safetensors 文件的文件夹…</translation>
+    </message>
+    <message>
+      <source>About the model</source>
+      <translation>关于模型</translation>
+    </message>
+    <message>
+      <source>All physical cores</source>
+      <translation>全部物理核心</translation>
+    </message>
+    <message>
+      <source>An answer ends where it would write one of these; one a line.</source>
+      <translation>回答将要写出其中任意一个时即停止；每行一个。</translation>
+    </message>
+    <message>
+      <source>Appearance</source>
+      <translation>外观</translation>
+    </message>
+    <message>
+      <source>Architecture</source>
+      <translation>架构</translation>
+    </message>
+    <message>
+      <source>As the system</source>
+      <translation>跟随系统</translation>
+    </message>
+    <message>
+      <source>Attention</source>
+      <translation>注意力</translation>
+    </message>
+    <message>
+      <source>Automatic</source>
+      <translation>自动</translation>
+    </message>
+    <message>
+      <source>BF16 (as trained)</source>
+      <translation>BF16（训练时的精度）</translation>
+    </message>
+    <message>
+      <source>Between tokens (ITL)</source>
+      <translation>token 间隔（ITL）</translation>
+    </message>
+    <message>
+      <source>Cancel</source>
+      <translation>取消</translation>
+    </message>
+    <message>
+      <source>Cancel loading</source>
+      <translation>取消加载</translation>
+    </message>
+    <message>
+      <source>Choose a model</source>
+      <translation>选择模型</translation>
+    </message>
+    <message>
+      <source>Choose a model file</source>
+      <translation>选择模型文件</translation>
+    </message>
+    <message>
+      <source>Choose a model file…</source>
+      <translation>选择模型文件…</translation>
+    </message>
+    <message>
+      <source>Choose a model folder</source>
+      <translation>选择模型文件夹</translation>
+    </message>
+    <message>
+      <source>Choose a model folder…</source>
+      <translation>选择模型文件夹…</translation>
+    </message>
+    <message>
+      <source>Choose among the likeliest tokens that together reach this probability. 1 is off.</source>
+      <translation>只在累计概率达到该值的最可能 token 中选择。1 表示关闭。</translation>
+    </message>
+    <message>
+      <source>Choose among this many likeliest tokens only. 0 is off.</source>
+      <translation>只在可能性最高的这么多个 token 中选择。0 表示关闭。</translation>
+    </message>
+    <message>
+      <source>Choose…</source>
+      <translation>选择…</translation>
+    </message>
+    <message>
+      <source>Close</source>
+      <translation>关闭</translation>
+    </message>
+    <message>
+      <source>Code</source>
+      <translation>代码</translation>
+    </message>
+    <message>
+      <source>Colours</source>
+      <translation>配色</translation>
+    </message>
+    <message>
+      <source>Context</source>
+      <translation>上下文</translation>
+    </message>
+    <message>
+      <source>Context length</source>
+      <translation>上下文长度</translation>
+    </message>
+    <message>
+      <source>Continue</source>
+      <translation>继续</translation>
+    </message>
+    <message>
+      <source>Conversation</source>
+      <translation>对话内容</translation>
+    </message>
+    <message>
+      <source>Conversations</source>
+      <translation>对话</translation>
+    </message>
+    <message>
+      <source>Copied</source>
+      <translation>已复制</translation>
+    </message>
+    <message>
+      <source>Copy</source>
+      <translation>复制</translation>
+    </message>
+    <message>
+      <source>Copy message</source>
+      <translation>复制消息</translation>
+    </message>
+    <message>
+      <source>Copy this code</source>
+      <translation>复制这段代码</translation>
+    </message>
+    <message>
+      <source>Cut off when the app closed</source>
+      <translation>应用关闭时中断</translation>
+    </message>
+    <message>
+      <source>Dark</source>
+      <translation>深色</translation>
+    </message>
+    <message>
+      <source>Delete</source>
+      <translation>删除</translation>
+    </message>
+    <message>
+      <source>Delete the selected chat</source>
+      <translation>删除所选对话</translation>
+    </message>
+    <message>
+      <source>Deleted “{title}”</source>
+      <translation>已删除“{title}”</translation>
+    </message>
+    <message>
+      <source>Edit message</source>
+      <translation>编辑消息</translation>
+    </message>
+    <message>
+      <source>Editing an earlier message — Esc leaves it as it was</source>
+      <translation>正在编辑之前的消息：按 Esc 放弃修改</translation>
+    </message>
+    <message>
+      <source>Embedding</source>
+      <translation>嵌入</translation>
+    </message>
+    <message>
+      <source>English</source>
+      <translation>English</translation>
+    </message>
+    <message>
+      <source>Explain in three sentences why the sky is blue.</source>
+      <translation>用三句话解释天空为什么是蓝色的。</translation>
+    </message>
+    <message>
+      <source>FP32 (largest)</source>
+      <translation>FP32（最大）</translation>
+    </message>
+    <message>
+      <source>First token (TTFT)</source>
+      <translation>首个 token（TTFT）</translation>
+    </message>
+    <message>
+      <source>Give me five questions to ask before buying a used bicycle.</source>
+      <translation>买二手自行车之前该问哪五个问题？</translation>
+    </message>
+    <message>
+      <source>How adventurous the choice of words is. 0 always takes the likeliest word; above 1 it becomes erratic.</source>
+      <translation>选词有多大胆。0 总是选最可能的词；超过 1 会变得不稳定。</translation>
+    </message>
+    <message>
+      <source>How exactly each weight is kept. Fewer bits need less memory and answer faster; quality drops a little with INT4.</source>
+      <translation>每个权重保存得有多精确。位数越少，占用内存越小，回答越快；INT4 的质量会略有下降。</translation>
+    </message>
+    <message>
+      <source>How much the model can see at once: system prompt, conversation and answer together. A longer context needs more memory.</source>
+      <translation>模型一次能看到多少内容：系统提示、对话和回答合计。上下文越长，需要的内存越多。</translation>
+    </message>
+    <message>
+      <source>INT4 (smallest, fastest)</source>
+      <translation>INT4（最小，最快）</translation>
+    </message>
+    <message>
+      <source>INT8 (nearly exact)</source>
+      <translation>INT8（近乎无损）</translation>
+    </message>
+    <message>
+      <source>KV</source>
+      <translation>KV</translation>
+    </message>
+    <message>
+      <source>KV cache</source>
+      <translation>KV 缓存</translation>
+    </message>
+    <message>
+      <source>KV cache budget</source>
+      <translation>KV 缓存上限</translation>
+    </message>
+    <message>
+      <source>Kernels</source>
+      <translation>计算内核</translation>
+    </message>
+    <message>
+      <source>Keyboard shortcuts</source>
+      <translation>键盘快捷键</translation>
+    </message>
+    <message>
+      <source>Language</source>
+      <translation>语言</translation>
+    </message>
+    <message>
+      <source>Larger text</source>
+      <translation>放大文字</translation>
+    </message>
+    <message>
+      <source>Latest first, one a line.</source>
+      <translation>最新的在前，每行一个。</translation>
+    </message>
+    <message>
+      <source>Leave out tokens that are this much less likely than the likeliest one: 0.05 means less than a twentieth. 0 is off.</source>
+      <translation>排除概率远低于首选的 token：0.05 表示低于首选概率的二十分之一。0 表示关闭。</translation>
+    </message>
+    <message>
+      <source>Licence</source>
+      <translation>许可证</translation>
+    </message>
+    <message>
+      <source>Light</source>
+      <translation>浅色</translation>
+    </message>
+    <message>
+      <source>Light or dark.</source>
+      <translation>浅色或深色。</translation>
+    </message>
+    <message>
+      <source>Live</source>
+      <translation>实时</translation>
+    </message>
+    <message>
+      <source>Loading the tokenizer</source>
+      <translation>正在加载分词器</translation>
+    </message>
+    <message>
+      <source>Loading was cancelled.</source>
+      <translation>已取消加载。</translation>
+    </message>
+    <message>
+      <source>Loading weights</source>
+      <translation>正在加载权重</translation>
+    </message>
+    <message>
+      <source>Longest answer</source>
+      <translation>回答长度上限</translation>
+    </message>
+    <message>
+      <source>MMMM</source>
+      <translation>M月</translation>
+    </message>
+    <message>
+      <source>MMMM yyyy</source>
+      <translation>yyyy年M月</translation>
+    </message>
+    <message>
+      <source>Makes words that were just used less likely. 1 is off; about 1.1 stops a model that repeats itself.</source>
+      <translation>降低刚用过的词再次出现的可能。1 表示关闭；约 1.1 可以让模型不再重复。</translation>
+    </message>
+    <message>
+      <source>Making room for the KV cache</source>
+      <translation>正在分配 KV 缓存</translation>
+    </message>
+    <message>
+      <source>Memory</source>
+      <translation>内存</translation>
+    </message>
+    <message>
+      <source>Memory for what the model has read already, so that it need not read it again with every token.</source>
+      <translation>用来记住模型已读内容的内存，这样生成每个 token 时不必从头再读。</translation>
+    </message>
+    <message>
+      <source>Message</source>
+      <translation>消息</translation>
+    </message>
+    <message>
+      <source>Message — Enter to send, Shift+Enter for a new line</source>
+      <translation>输入消息：Enter 发送，Shift+Enter 换行</translation>
+    </message>
+    <message>
+      <source>MiB</source>
+      <translation>MiB</translation>
+    </message>
+    <message>
+      <source>Min-p</source>
+      <translation>Min-p</translation>
+    </message>
+    <message>
+      <source>Model</source>
+      <translation>模型</translation>
+    </message>
+    <message>
+      <source>Model menu</source>
+      <translation>模型菜单</translation>
+    </message>
+    <message>
+      <source>Model: {name}, {state}</source>
+      <translation>模型：{name}，{state}</translation>
+    </message>
+    <message>
+      <source>Models (*.gguf);;All files (*)</source>
+      <translation>模型 (*.gguf);;所有文件 (*)</translation>
+    </message>
+    <message>
+      <source>Needs a reload.</source>
+      <translation>需要重新加载。</translation>
+    </message>
+    <message>
+      <source>New chat</source>
+      <translation>新建对话</translation>
+    </message>
+    <message>
+      <source>New each time</source>
+      <translation>每次都换</translation>
+    </message>
+    <message>
+      <source>New line</source>
+      <translation>换行</translation>
+    </message>
+    <message>
+      <source>New title</source>
+      <translation>新标题</translation>
+    </message>
+    <message>
+      <source>Next version</source>
+      <translation>下一个版本</translation>
+    </message>
+    <message>
+      <source>No chat contains “{text}”.</source>
+      <translation>没有包含“{text}”的对话。</translation>
+    </message>
+    <message>
+      <source>No model chosen</source>
+      <translation>未选择模型</translation>
+    </message>
+    <message>
+      <source>No model is loaded. Choose one above; your message is kept.</source>
+      <translation>没有加载模型。请在上方选择一个；你的消息已保留。</translation>
+    </message>
+    <message>
+      <source>No model loaded</source>
+      <translation>未加载模型</translation>
+    </message>
+    <message>
+      <source>Normal text size</source>
+      <translation>恢复文字大小</translation>
+    </message>
+    <message>
+      <source>Not taken: at least {low}.</source>
+      <translation>未采用：最小为 {low}。</translation>
+    </message>
+    <message>
+      <source>Not taken: at most {high}.</source>
+      <translation>未采用：最大为 {high}。</translation>
+    </message>
+    <message>
+      <source>Not taken: choose a number from {low} to {high}.</source>
+      <translation>未采用：请输入 {low} 到 {high} 之间的数。</translation>
+    </message>
+    <message>
+      <source>One full context</source>
+      <translation>一个完整上下文</translation>
+    </message>
+    <message>
+      <source>One of the settings cannot be used ({reason}). Your message is kept.</source>
+      <translation>有一项设置无法使用（{reason}）。你的消息已保留。</translation>
+    </message>
+    <message>
+      <source>Open link</source>
+      <translation>打开链接</translation>
+    </message>
+    <message>
+      <source>Open link…</source>
+      <translation>打开链接…</translation>
+    </message>
+    <message>
+      <source>Open this address in the browser?</source>
+      <translation>要在浏览器中打开这个地址吗？</translation>
+    </message>
+    <message>
+      <source>Parameters</source>
+      <translation>参数量</translation>
+    </message>
+    <message>
+      <source>Parts of the first token</source>
+      <translation>首个 token 的组成</translation>
+    </message>
+    <message>
+      <source>Precision</source>
+      <translation>精度</translation>
+    </message>
+    <message>
+      <source>Previous 7 days</source>
+      <translation>过去 7 天</translation>
+    </message>
+    <message>
+      <source>Previous version</source>
+      <translation>上一个版本</translation>
+    </message>
+    <message>
+      <source>Processor cores that compute. More than the physical cores makes answers slower.</source>
+      <translation>参与计算的处理器核心数。超过物理核心数反而会让回答变慢。</translation>
+    </message>
+    <message>
+      <source>Prompt</source>
+      <translation>提示</translation>
+    </message>
+    <message>
+      <source>Queued: it is sent when the model has loaded.</source>
+      <translation>已排队：模型加载完成后发送。</translation>
+    </message>
+    <message>
+      <source>Quit</source>
+      <translation>退出</translation>
+    </message>
+    <message>
+      <source>Reading the file</source>
+      <translation>正在读取文件</translation>
+    </message>
+    <message>
+      <source>Reading the prompt… {done} of {total} tokens</source>
+      <translation>正在读取提示… {done} / {total} 个 token</translation>
+    </message>
+    <message>
+      <source>Recent models</source>
+      <translation>最近使用的模型</translation>
+    </message>
+    <message>
+      <source>Regenerate</source>
+      <translation>重新生成</translation>
+    </message>
+    <message>
+      <source>Reload</source>
+      <translation>重新加载</translation>
+    </message>
+    <message>
+      <source>Reload now</source>
+      <translation>立即重新加载</translation>
+    </message>
+    <message>
+      <source>Remembered</source>
+      <translation>已记住</translation>
+    </message>
+    <message>
+      <source>Rename</source>
+      <translation>重命名</translation>
+    </message>
+    <message>
+      <source>Rename the selected chat</source>
+      <translation>重命名所选对话</translation>
+    </message>
+    <message>
+      <source>Repetition penalty</source>
+      <translation>重复惩罚</translation>
+    </message>
+    <message>
+      <source>Reset to defaults</source>
+      <translation>恢复默认值</translation>
+    </message>
+    <message>
+      <source>Right panel</source>
+      <translation>右侧面板</translation>
+    </message>
+    <message>
+      <source>Runs on</source>
+      <translation>运行于</translation>
+    </message>
+    <message>
+      <source>Runs on this computer. Nothing you write leaves it.</source>
+      <translation>在本机运行。你写的内容不会离开这台电脑。</translation>
+    </message>
+    <message>
+      <source>Sampling</source>
+      <translation>采样</translation>
+    </message>
+    <message>
+      <source>Search chats</source>
+      <translation>搜索对话</translation>
+    </message>
+    <message>
+      <source>Seed</source>
+      <translation>随机种子</translation>
+    </message>
+    <message>
+      <source>Select all</source>
+      <translation>全选</translation>
+    </message>
+    <message>
+      <source>Send</source>
+      <translation>发送</translation>
+    </message>
+    <message>
+      <source>Send (Enter)</source>
+      <translation>发送 (Enter)</translation>
+    </message>
+    <message>
+      <source>Settings</source>
+      <translation>设置</translation>
+    </message>
+    <message>
+      <source>Show all</source>
+      <translation>全部显示</translation>
+    </message>
+    <message>
+      <source>Show less</source>
+      <translation>收起</translation>
+    </message>
+    <message>
+      <source>Show or hide the chats</source>
+      <translation>显示或隐藏对话列表</translation>
+    </message>
+    <message>
+      <source>Show or hide the right panel</source>
+      <translation>显示或隐藏右侧面板</translation>
+    </message>
+    <message>
+      <source>Smaller text</source>
+      <translation>缩小文字</translation>
+    </message>
+    <message>
+      <source>Starter model</source>
+      <translation>入门模型</translation>
+    </message>
+    <message>
+      <source>Starting the engine</source>
+      <translation>正在启动推理引擎</translation>
+    </message>
+    <message>
+      <source>Stop (Esc)</source>
+      <translation>停止 (Esc)</translation>
+    </message>
+    <message>
+      <source>Stop an answer after this many tokens; a token is about three quarters of a word.</source>
+      <translation>生成这么多 token 后停止；一个 token 约为四分之三个英文单词。</translation>
+    </message>
+    <message>
+      <source>Stop strings</source>
+      <translation>停止字符串</translation>
+    </message>
+    <message>
+      <source>Stop the answer</source>
+      <translation>停止回答</translation>
+    </message>
+    <message>
+      <source>System prompt</source>
+      <translation>系统提示</translation>
+    </message>
+    <message>
+      <source>Takes effect when the model is loaded again.</source>
+      <translation>重新加载模型后生效。</translation>
+    </message>
+    <message>
+      <source>Temperature</source>
+      <translation>温度</translation>
+    </message>
+    <message>
+      <source>The app crashed last time; the report is {path}.</source>
+      <translation>应用上次崩溃了；报告保存在 {path}。</translation>
+    </message>
+    <message>
+      <source>The app ended while an answer was written; what had come is kept.</source>
+      <translation>上次应用在生成回答时意外退出；已生成的部分已保留。</translation>
+    </message>
+    <message>
+      <source>The app ended while {n} answers were written; what had come is kept.</source>
+      <translation>上次应用在生成 {n} 个回答时意外退出；已生成的部分已保留。</translation>
+    </message>
+    <message>
+      <source>The language changes when the app starts again.</source>
+      <translation>语言将在下次启动时更改。</translation>
+    </message>
+    <message>
+      <source>The language of the window. A change shows at the next start.</source>
+      <translation>界面语言。更改在下次启动时生效。</translation>
+    </message>
+    <message>
+      <source>The model file to chat with: a .gguf file, or a folder with safetensors files.</source>
+      <translation>用于聊天的模型：一个 .gguf 文件，或包含 safetensors 文件的文件夹。</translation>
+    </message>
+    <message>
+      <source>The model's chat template could not be applied ({reason}). Your message is kept.</source>
+      <translation>无法应用模型的聊天模板（{reason}）。你的消息已保留。</translation>
+    </message>
+    <message>
+      <source>The model's own</source>
+      <translation>模型自带</translation>
+    </message>
+    <message>
+      <source>The saved conversations were damaged and could not be read; the file is kept as {path}.</source>
+      <translation>已保存的对话文件损坏，无法读取；原文件保留为 {path}。</translation>
+    </message>
+    <message>
+      <source>The settings could not be saved ({reason}); they apply until the app is closed.</source>
+      <translation>设置未能保存（{reason}）；关闭应用前仍然有效。</translation>
+    </message>
+    <message>
+      <source>The size of text and controls. Ctrl with +, - and 0 changes it too.</source>
+      <translation>文字和控件的大小。也可以用 Ctrl 加 +、- 和 0 调整。</translation>
+    </message>
+    <message>
+      <source>The start of the dice. The same seed, model and prompt give the same answer again.</source>
+      <translation>随机数的起点。种子、模型和提示都相同时，会得到同样的回答。</translation>
+    </message>
+    <message>
+      <source>There is no model at {path}. Nothing was changed; choose another file.</source>
+      <translation>{path} 处没有模型。未做任何更改；请选择其他文件。</translation>
+    </message>
+    <message>
+      <source>This needs {needed} of memory and {available} is free. Choose a shorter context, a smaller precision or a smaller model.</source>
+      <translation>这需要 {needed} 内存，而可用的只有 {available}。请选择更短的上下文、更低的精度或更小的模型。</translation>
+    </message>
+    <message>
+      <source>This prompt needs {needed} tokens; the model reads {limit}. Nothing was sent.</source>
+      <translation>这条提示需要 {needed} 个 token，而模型最多读取 {limit} 个。没有发送任何内容。</translation>
+    </message>
+    <message>
+      <source>Threads</source>
+      <translation>线程数</translation>
+    </message>
+    <message>
+      <source>To the end</source>
+      <translation>跳到末尾</translation>
+    </message>
+    <message>
+      <source>Today</source>
+      <translation>今天</translation>
+    </message>
+    <message>
+      <source>Top-k</source>
+      <translation>Top-k</translation>
+    </message>
+    <message>
+      <source>Top-p</source>
+      <translation>Top-p</translation>
+    </message>
+    <message>
+      <source>Trace of the latest gaps between tokens</source>
+      <translation>最近的 token 间隔曲线</translation>
+    </message>
+    <message>
+      <source>Try again</source>
+      <translation>重试</translation>
+    </message>
+    <message>
+      <source>Turn it off as an experiment: every token then costs a new reading of everything before it, and long answers slow to a crawl.</source>
+      <translation>可以关掉做个实验：此后每生成一个 token 都要重读之前的全部内容，长回答会慢得像爬行。</translation>
+    </message>
+    <message>
+      <source>Undo</source>
+      <translation>撤销</translation>
+    </message>
+    <message>
+      <source>Unload</source>
+      <translation>卸载</translation>
+    </message>
+    <message>
+      <source>Up to the context's end</source>
+      <translation>直到上下文用完</translation>
+    </message>
+    <message>
+      <source>Use the KV cache</source>
+      <translation>使用 KV 缓存</translation>
+    </message>
+    <message>
+      <source>Waiting for the engine…</source>
+      <translation>正在等待推理引擎…</translation>
+    </message>
+    <message>
+      <source>Warming up</source>
+      <translation>正在预热</translation>
+    </message>
+    <message>
+      <source>Weight precision</source>
+      <translation>权重精度</translation>
+    </message>
+    <message>
+      <source>Weights</source>
+      <translation>权重</translation>
+    </message>
+    <message>
+      <source>What the model is told before every conversation, for example how to answer. It costs tokens of the context.</source>
+      <translation>每次对话之前先告诉模型的话，例如应当如何回答。它会占用上下文的 token。</translation>
+    </message>
+    <message>
+      <source>Where the window and its parts are.</source>
+      <translation>窗口及其各部分的位置。</translation>
+    </message>
+    <message>
+      <source>Window</source>
+      <translation>窗口</translation>
+    </message>
+    <message>
+      <source>Window layout</source>
+      <translation>窗口布局</translation>
+    </message>
+    <message>
+      <source>Write a Python function that finds the longest word in a text.</source>
+      <translation>写一个 Python 函数，找出一段文字中最长的单词。</translation>
+    </message>
+    <message>
+      <source>Writing</source>
+      <translation>输入</translation>
+    </message>
+    <message>
+      <source>Yesterday</source>
+      <translation>昨天</translation>
+    </message>
+    <message>
+      <source>Your chats will stand here.</source>
+      <translation>你的对话会显示在这里。</translation>
+    </message>
+    <message>
+      <source>Your message</source>
+      <translation>你的消息</translation>
+    </message>
+    <message>
+      <source>Zoom</source>
+      <translation>缩放</translation>
+    </message>
+    <message>
+      <source>code</source>
+      <translation>代码</translation>
+    </message>
+    <message>
+      <source>context full</source>
+      <translation>上下文已满</translation>
+    </message>
+    <message>
+      <source>could not be loaded</source>
+      <translation>无法加载</translation>
+    </message>
+    <message>
+      <source>decode</source>
+      <translation>解码</translation>
+    </message>
+    <message>
+      <source>decode {rate}</source>
+      <translation>解码 {rate}</translation>
+    </message>
+    <message>
+      <source>ended by itself</source>
+      <translation>自然结束</translation>
+    </message>
+    <message>
+      <source>failed</source>
+      <translation>失败</translation>
+    </message>
+    <message>
+      <source>first paint</source>
+      <translation>首次绘制</translation>
+    </message>
+    <message>
+      <source>first token {time}</source>
+      <translation>首个 token {time}</translation>
+    </message>
+    <message>
+      <source>free</source>
+      <translation>空闲</translation>
+    </message>
+    <message>
+      <source>kept for reuse</source>
+      <translation>保留待复用</translation>
+    </message>
+    <message>
+      <source>load</source>
+      <translation>加载</translation>
+    </message>
+    <message>
+      <source>model load</source>
+      <translation>加载模型</translation>
+    </message>
+    <message>
+      <source>none loaded</source>
+      <translation>未加载</translation>
+    </message>
+    <message>
+      <source>other chats</source>
+      <translation>其他对话</translation>
+    </message>
+    <message>
+      <source>other programs</source>
+      <translation>其他程序</translation>
+    </message>
+    <message>
+      <source>p50 {p50} · p95 {p95} · max {max} ms</source>
+      <translation>p50 {p50} · p95 {p95} · 最大 {max} 毫秒</translation>
+    </message>
+    <message>
+      <source>prefill</source>
+      <translation>预填充</translation>
+    </message>
+    <message>
+      <source>prefill {rate}</source>
+      <translation>预填充 {rate}</translation>
+    </message>
+    <message>
+      <source>queue</source>
+      <translation>排队</translation>
+    </message>
+    <message>
+      <source>reached the token limit</source>
+      <translation>达到 token 上限</translation>
+    </message>
+    <message>
+      <source>reading the prompt: {done} of {total} tokens</source>
+      <translation>正在读取提示：{done} / {total} 个 token</translation>
+    </message>
+    <message>
+      <source>ready</source>
+      <translation>就绪</translation>
+    </message>
+    <message>
+      <source>sample</source>
+      <translation>采样</translation>
+    </message>
+    <message>
+      <source>stopped at a stop string</source>
+      <translation>遇到停止字符串</translation>
+    </message>
+    <message>
+      <source>stopped by you</source>
+      <translation>已由你停止</translation>
+    </message>
+    <message>
+      <source>this chat</source>
+      <translation>当前对话</translation>
+    </message>
+    <message>
+      <source>this chat {used} of {limit} tok</source>
+      <translation>当前对话 {used} / {limit} token</translation>
+    </message>
+    <message>
+      <source>tokenise</source>
+      <translation>分词</translation>
+    </message>
+    <message>
+      <source>tokens</source>
+      <translation>token</translation>
+    </message>
+    <message>
+      <source>weights</source>
+      <translation>权重</translation>
+    </message>
+    <message>
+      <source>working</source>
+      <translation>运算</translation>
+    </message>
+    <message>
+      <source>{cached} of {total} prompt tokens from cache</source>
+      <translation>{total} 个提示 token 中 {cached} 个来自缓存</translation>
+    </message>
+    <message>
+      <source>{count} · with this chat {total} of {limit}: too long for the model's context</source>
+      <translation>{count} · 连同当前对话共 {total} / {limit}：超出模型的上下文</translation>
+    </message>
+    <message>
+      <source>{count} · {left} left in the context</source>
+      <translation>{count} · 上下文还剩 {left}</translation>
+    </message>
+    <message>
+      <source>{device}, {threads} threads</source>
+      <translation>{device}，{threads} 线程</translation>
+    </message>
+    <message>
+      <source>{layers} layers, {heads} heads, {kv_heads} KV heads</source>
+      <translation>{layers} 层，{heads} 个注意力头，{kv_heads} 个 KV 头</translation>
+    </message>
+    <message>
+      <source>{low} to {high}</source>
+      <translation>{low} 到 {high}</translation>
+    </message>
+    <message>
+      <source>{name} is damaged or incomplete ({reason}). Nothing was changed; get the file again or choose another.</source>
+      <translation>{name} 已损坏或不完整（{reason}）。未做任何更改；请重新获取该文件或选择其他模型。</translation>
+    </message>
+    <message>
+      <source>{name} uses {feature}, which this version cannot run. Nothing was changed; choose another model.</source>
+      <translation>{name} 使用了当前版本不支持的 {feature}。未做任何更改；请选择其他模型。</translation>
+    </message>
+    <message>
+      <source>{n} prompt token</source>
+      <translation>{n} 个提示 token</translation>
+    </message>
+    <message>
+      <source>{n} prompt tokens</source>
+      <translation>{n} 个提示 token</translation>
+    </message>
+    <message>
+      <source>{n} token</source>
+      <translation>{n} 个 token</translation>
+    </message>
+    <message>
+      <source>{n} tokens</source>
+      <translation>{n} 个 token</translation>
+    </message>
+    <message>
+      <source>{size} a token</source>
+      <translation>每个 token {size}</translation>
+    </message>
+    <message>
+      <source>{title}, answering</source>
+      <translation>{title}，正在回答</translation>
+    </message>
+    <message>
+      <source>{total} prompt tokens</source>
+      <translation>{total} 个提示 token</translation>
+    </message>
+    <message>
+      <source>{used} tokens (trained for {trained})</source>
+      <translation>{used} 个 token（训练长度 {trained}）</translation>
+    </message>
+    <message>
+      <source>{value} ms</source>
+      <translation>{value} 毫秒</translation>
+    </message>
+    <message>
+      <source>{value} s</source>
+      <translation>{value} 秒</translation>
+    </message>
+    <message>
+      <source>{value} tokens/s</source>
+      <translation>{value} token/秒</translation>
+    </message>
+    <message>
+      <source>{vocab} tokens of {hidden} values</source>
+      <translation>{vocab} 个 token，每个 {hidden} 维</translation>
+    </message>
+    <message>
+      <source>~{n} turns left</source>
+      <translation>约剩 {n} 轮</translation>
+    </message>
+    <message>
+      <source>~{seconds} s left</source>
+      <translation>约剩 {seconds} 秒</translation>
+    </message>
+    <message>
+      <source>简体中文</source>
+      <translation>简体中文</translation>
+    </message>
+  </context>
+</TS>
