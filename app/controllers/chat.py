@@ -76,6 +76,7 @@ class ChatController(QObject):
 
     def open(self, conversation_id: int | None) -> None:
         """Show a conversation, or an empty page for a new one."""
+        self._page.composer.flush_draft()
         self._drafts.save()
         self._opening += 1
         self._is_sending = self._must_stop = False
@@ -355,6 +356,7 @@ class ChatController(QObject):
 
     @Slot()
     def _on_model_changed(self) -> None:
+        self._page.set_empty_state(self._model.name)
         self._show_token_count()
 
     def _show_token_count(self) -> None:
@@ -370,4 +372,5 @@ class ChatController(QObject):
 
     def close(self) -> None:
         """Write what is not on disk yet."""
+        self._page.composer.flush_draft()
         self._drafts.save()
