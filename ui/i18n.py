@@ -4,7 +4,7 @@ One context for the whole product, so a string has one translation. packaging/tr
 collects the literals given to ``tr``, ``tr_n`` and ``mark``.
 """
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QLocale
 
 CONTEXT = "tokentide"
 
@@ -23,3 +23,8 @@ def tr(text: str, /, **values: object) -> str:
 def tr_n(one: str, many: str, n: int) -> str:
     """Translate the singular or plural form of a literal; both may use ``{n}``."""
     return tr(one if n == 1 else many, n=f"{n:,}")
+
+
+def locale() -> QLocale:
+    """The language of the window, for names of months and the like; not always the system's."""
+    return QLocale(tr("en"))

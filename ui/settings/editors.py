@@ -6,7 +6,7 @@ Knows one ``Field``; no page, no storage.
 
 from abc import abstractmethod
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
+    QSizePolicy,
     QWidget,
 )
 from typing_extensions import override
@@ -23,7 +24,7 @@ from ui.settings.fields import Field, SettingValue
 from ui.theme import set_look
 
 TYPING_PAUSE_MS = 500
-MULTILINE_HEIGHT = 104
+SHOWN_LINES = 5
 
 
 class Editor(QWidget):
@@ -171,7 +172,6 @@ class MultilineEditor(Editor):
         self._text = _LeavingTextEdit(self)
         set_look(self._text, "field")
         self._text.setTabChangesFocus(True)
-        self._text.setFixedHeight(MULTILINE_HEIGHT)
         self._pause = QTimer(self)
         self._pause.setObjectName(f"typingPause.{field.key}")
         self._pause.setSingleShot(True)
@@ -208,6 +208,15 @@ class _LeavingTextEdit(QPlainTextEdit):
     """A text box that says when the focus leaves it."""
 
     left = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    @override
+    def sizeHint(self) -> QSize:
+        height = SHOWN_LINES * self.fontMetrics().lineSpacing() + 2 * self.fontMetrics().height()
+        return QSize(super().sizeHint().width(), height)
 
     @override
     def focusOutEvent(self, e: QFocusEvent) -> None:

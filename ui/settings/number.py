@@ -6,13 +6,14 @@ and is not emitted.
 
 import math
 
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
     QHBoxLayout,
     QLabel,
+    QSizePolicy,
     QSlider,
     QVBoxLayout,
     QWidget,
@@ -28,7 +29,9 @@ SLIDER_STEPS = 200
 # a range that spans more than this factor gets a logarithmic slider
 LOG_FACTOR = 64
 ANY_NUMBER = 1e15
-SPIN_WIDTH = 104
+# text that fits the box where no maximum is declared, and the room around it
+WIDEST_TEXT = "9,999,999"
+ROOM = 34
 TEXT_MARGIN = 6
 # the handle stands out of the groove
 SLIDER_HEIGHT = 24
@@ -41,6 +44,10 @@ class NumberBox(QDoubleSpinBox):
         super().__init__(parent)
         self._low = -math.inf if field.minimum is None else field.minimum
         self._high = math.inf if field.maximum is None else field.maximum
+        self._widest = WIDEST_TEXT
+        if field.maximum is not None:
+            self._widest = max(number_text(field, field.maximum), "0" * 7, key=len)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setDecimals(0 if field.kind == "int" else field.decimals)
         self.setRange(-ANY_NUMBER, ANY_NUMBER)
@@ -48,6 +55,16 @@ class NumberBox(QDoubleSpinBox):
         self.setGroupSeparatorShown(True)
         self.lineEdit().setTextMargins(TEXT_MARGIN, 0, TEXT_MARGIN, 0)
         self.setKeyboardTracking(True)
+
+    @override
+    def sizeHint(self) -> QSize:
+        # the range is wider than what is ever shown: measure the declared maximum
+        width = self.fontMetrics().horizontalAdvance(self._widest) + ROOM
+        return QSize(width, super().sizeHint().height())
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
 
     @override
     def stepBy(self, steps: int) -> None:
@@ -124,7 +141,6 @@ class NumberEditor(Editor):
         super().__init__(field, parent)
         self._automatic = self._build_automatic()
         self._box = NumberBox(field, self)
-        self._box.setFixedWidth(SPIN_WIDTH)
         self._box.valueChanged.connect(self._on_number)
         self._slider, self._scale = self._build_slider()
         column = QVBoxLayout()

@@ -2,9 +2,9 @@
 
 from datetime import date
 
-from PySide6.QtCore import QDate, QLocale
+from PySide6.QtCore import QDate
 
-from ui.i18n import tr
+from ui.i18n import locale, tr
 
 
 def heading(day: date, today: date) -> str:
@@ -17,4 +17,4 @@ def heading(day: date, today: date) -> str:
     if age <= 7:
         return tr("Previous 7 days")
     pattern = tr("MMMM") if day.year == today.year else tr("MMMM yyyy")
-    return QLocale().toString(QDate(day.year, day.month, day.day), pattern)
+    return locale().toString(QDate(day.year, day.month, day.day), pattern)

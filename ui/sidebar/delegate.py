@@ -44,9 +44,11 @@ class ConversationDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         font, view_width = _option_font(option), _option_rect(option).width()
         if index.data(Role.IS_HEADING):
-            height = QFontMetrics(self._small_font()).height() + HEADING_ABOVE + HEADING_BELOW
+            height = QFontMetrics(self._small_font()).height() + self._themes.px(
+                HEADING_ABOVE + HEADING_BELOW
+            )
         else:
-            height = QFontMetrics(font).height() + 2 * ROW_PADDING + ROW_GAP
+            height = QFontMetrics(font).height() + self._themes.px(2 * ROW_PADDING + ROW_GAP)
         return QSize(view_width, height)
 
     @override
@@ -68,7 +70,7 @@ class ConversationDelegate(QStyledItemDelegate):
     ) -> None:
         painter.setFont(self._small_font())
         painter.setPen(self._themes.color("muted"))
-        area = _option_rect(option).adjusted(HEADING_INSET, 0, 0, -HEADING_BELOW)
+        area = _option_rect(option).adjusted(HEADING_INSET, 0, 0, -self._themes.px(HEADING_BELOW))
         flags = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft
         painter.drawText(area, flags, str(index.data()))
 

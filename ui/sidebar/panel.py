@@ -11,6 +11,7 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QModelIndex,
     QPoint,
+    QSize,
     Qt,
     QTimer,
     Signal,
@@ -37,6 +38,7 @@ from ui.sidebar.rows import ConversationRow
 from ui.theme import ThemeSource, set_look
 from ui.widgets.action_bar import ActionBar
 
+ICON = 16
 UNDO_MS = 8_000
 TITLE_IN_UNDO = 32
 
@@ -271,7 +273,9 @@ class Sidebar(QWidget):
     # ------------------------------------------------------------------ keeping it true
 
     def _on_theme(self) -> None:
-        self._settings.setIcon(make_icon(Icon.GEAR, self._themes.color("muted")))
+        size = self._themes.px(ICON)
+        self._settings.setIcon(make_icon(Icon.GEAR, self._themes.color("muted"), size))
+        self._settings.setIconSize(QSize(size, size))
         self._list.scheduleDelayedItemsLayout()
         self._list.viewport().update()
 

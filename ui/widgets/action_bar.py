@@ -3,12 +3,14 @@
 Owns nothing but its looks; when it is shown and for how long is the owner's affair.
 """
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from ui.i18n import tr
 from ui.icons import Icon, make_icon
 from ui.theme import ThemeSource, set_look
+
+ICON = 14
 
 
 class ActionBar(QFrame):
@@ -68,4 +70,6 @@ class ActionBar(QFrame):
         self.closed.emit()
 
     def _show_icon(self) -> None:
-        self._close.setIcon(make_icon(Icon.CLOSE, self._themes.color("muted")))
+        size = self._themes.px(ICON)
+        self._close.setIcon(make_icon(Icon.CLOSE, self._themes.color("muted"), size))
+        self._close.setIconSize(QSize(size, size))

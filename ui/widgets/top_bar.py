@@ -1,5 +1,6 @@
 """The bar above the chat: both side panels' buttons and the model pill between them."""
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from ui.icons import Icon, make_icon
@@ -7,6 +8,7 @@ from ui.theme import ThemeSource, set_look
 from ui.widgets.model_pill import ModelPill
 
 HEIGHT = 52
+ICON = 16
 
 
 class TopBar(QWidget):
@@ -36,4 +38,7 @@ class TopBar(QWidget):
         color = self._themes.color("muted")
         self.sidebar_button.setIcon(make_icon(Icon.SIDEBAR, color))
         self.panel_button.setIcon(make_icon(Icon.PANEL, color))
+        size = self._themes.px(ICON)
+        for button in (self.sidebar_button, self.panel_button):
+            button.setIconSize(QSize(size, size))
         self.setFixedHeight(self._themes.px(HEIGHT))
