@@ -47,8 +47,7 @@ from engine.sampling.sampler import Sampler
 from engine.scheduling.plan import StepOutput, StepPlan
 from engine.scheduling.request import Request
 from engine.scheduling.scheduler import Scheduler
-from engine.text.detokenizer import Detokenizer
-from engine.text.template import encode_chat
+from engine.text.prompt import answer_stream, encode_request
 
 Progress = Callable[[LoadProgress], None]
 Question = Callable[[], bool]
@@ -167,15 +166,18 @@ class EngineCore:
 
     def cancel_all(self) -> list[Event]:
         """End every request with the text it has."""
-        return [e for request_id in self._request_ids() for e in self.cancel(request_id)]
+        events = self._unsent()
+        return events + [e for request_id in self._request_ids() for e in self.cancel(request_id)]
 
     def fail_all(self, failure: Failure) -> list[Event]:
         """End every request by one failure."""
         session = self._session
         if session is None:
             return []
-        ids = self._request_ids()
-        return [e for request_id in ids for e in session.scheduler.fail(request_id, failure)]
+        events = self._unsent()
+        for request_id in self._request_ids():
+            events += session.scheduler.fail(request_id, failure)
+        return events
 
     def count_tokens(self, text: str) -> int | None:
         """Tokens of ``text`` alone; None while no model is loaded."""
@@ -194,11 +196,11 @@ class EngineCore:
             return []
         plan = session.scheduler.schedule()
         if not plan.chunks:
-            return session.scheduler.update(_NOTHING, _NO_OUTPUT)
+            return self._unsent()
         try:
             output = session.run(plan, interrupted)
         except ForwardInterruptedError:
-            return session.scheduler.update(_NOTHING, _NO_OUTPUT)
+            return self._unsent()
         except (EngineError, RuntimeError, MemoryError) as error:
             return self._step_apart(session, plan, self._failure_of(error), interrupted)
         return session.scheduler.update(plan, output)
@@ -243,10 +245,15 @@ class EngineCore:
         if session is None:
             raise ModelNotLoadedError("No model is loaded. Choose a model, then send again.")
         if request.request_id in session.scheduler.request_ids:
-            raise _invalid("an answer with its name is already being computed")
+            raise InvalidRequestError(
+                "This answer is already being computed.", reason="the request's id is in use"
+            )
         check_params(request.params)
         start = self._clock()
-        prompt_ids = _prompt_ids(session.model, request)
+        model = session.model
+        prompt_ids = encode_request(
+            request, model.tokenizer, model.template, vocab_size=model.info.vocab_size
+        )
         end = self._clock()
         if len(prompt_ids) >= session.scheduler.limit:
             raise _too_long(len(prompt_ids), session.scheduler.limit - 1)
@@ -257,7 +264,7 @@ class EngineCore:
                 prompt_ids,
                 params=request.params,
                 seed=secrets.randbits(63) if seed is None else seed,
-                text=_text_stream(session.model, request),
+                text=answer_stream(request, model.tokenizer, model.template),
                 marks=Marks(
                     sent_ns=request.sent_ns,
                     tokenize_start_ns=start,
@@ -274,7 +281,6 @@ class EngineCore:
         """After a failed step, run its chunks one by one, so that only the guilty ones end."""
         if len(plan.chunks) == 1:
             return session.scheduler.fail(plan.chunks[0].request_id, failure)
-        events: list[Event] = []
         for chunk in plan.chunks:
             alone = StepPlan((chunk,))
             try:
@@ -282,10 +288,11 @@ class EngineCore:
             except ForwardInterruptedError:
                 break
             except (EngineError, RuntimeError, MemoryError) as error:
-                events += session.scheduler.fail(chunk.request_id, self._failure_of(error))
+                failed = session.scheduler.fail(chunk.request_id, self._failure_of(error))
+                session.scheduler.defer(failed)
             else:
-                events += session.scheduler.update(alone, output)
-        return events
+                session.scheduler.defer(session.scheduler.update(alone, output))
+        return self._unsent()
 
     def _open(self, model: LoadedModel) -> _Session:
         config = model.config
@@ -321,6 +328,12 @@ class EngineCore:
     def _load_wait_ns(self, sent_ns: int, until_ns: int) -> int:
         return sum(overlap_ns(sent_ns, until_ns, start, end) for start, end in self._load_spans)
 
+    def _unsent(self) -> list[Event]:
+        """Events that no step has returned yet."""
+        if self._session is None:
+            return []
+        return self._session.scheduler.update(_NOTHING, _NO_OUTPUT)
+
     def _request_ids(self) -> tuple[str, ...]:
         return () if self._session is None else self._session.scheduler.request_ids
 
@@ -345,34 +358,6 @@ def _size_on_disk(path: Path) -> int:
     if path.is_dir():
         return sum(file.stat().st_size for file in path.iterdir() if file.is_file())
     return path.stat().st_size if path.is_file() else 0
-
-
-def _prompt_ids(model: LoadedModel, request: GenerationRequest) -> list[int]:
-    given = (bool(request.messages), request.prompt is not None, request.prompt_ids is not None)
-    if sum(given) != 1:
-        raise _invalid("it needs either messages, or a prompt, or token ids")
-    if request.prompt_ids is not None:
-        ids = list(request.prompt_ids)
-        if any(not 0 <= token < model.info.vocab_size for token in ids):
-            raise _invalid("it names tokens that this model does not have")
-    elif request.prompt is not None:
-        ids = model.tokenizer.encode_prompt(request.prompt)
-    else:
-        ids = encode_chat(model.tokenizer, model.template, request.messages)
-    if not ids:
-        raise _invalid("its prompt is empty")
-    return ids
-
-
-def _text_stream(model: LoadedModel, request: GenerationRequest) -> Detokenizer:
-    """An answer to messages starts a text; one to a raw prompt continues it."""
-    if request.messages:
-        return Detokenizer(model.tokenizer, request.params.stop + model.template.stop)
-    return Detokenizer(model.tokenizer, request.params.stop, keep_leading_space=True)
-
-
-def _invalid(reason: str) -> InvalidRequestError:
-    return InvalidRequestError(f"The request was not started: {reason}.", reason=reason)
 
 
 def _too_long(needed: int, limit: int) -> PromptTooLongError:

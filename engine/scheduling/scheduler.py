@@ -48,7 +48,8 @@ class Scheduler:
         self._eos_ids = eos_ids
         self._clock = clock
         self._pace = PrefillPace(config.max_batch_tokens)
-        self._running: list[Request] = []
+        # oldest first
+        self._running: dict[str, Request] = {}
         self._waiting: deque[Request] = deque()
         self._unsent: list[Event] = []
         self._step_start_ns = 0
@@ -92,21 +93,18 @@ class Scheduler:
         self._step_start_ns = self._clock()
         chunks: dict[str, ScheduledChunk] = {}
         budget = self._budget
-        for request in [r for r in self._running if r.num_behind == 1][:budget]:
-            if request in self._running and self._make_room(request, 1, chunks):
-                chunks[request.request_id] = self._chunk(request, 1)
+        for request in [r for r in self._running.values() if r.num_behind == 1][:budget]:
+            if request.request_id in self._running and self._plan(request, 1, chunks):
                 budget -= 1
         budget = min(budget, self._pace.chunk)
         prompts = self._prompts() if budget else iter(())
         for request in prompts:
             length = min(request.num_behind, budget)
-            if self._make_room(request, length, chunks):
-                chunks[request.request_id] = self._chunk(request, length)
+            if self._plan(request, length, chunks):
                 budget -= length
             if not budget:
                 break
-        order = [r.request_id for r in self._running if r.request_id in chunks]
-        return StepPlan(tuple(chunks[request_id] for request_id in order))
+        return StepPlan(tuple(chunks[i] for i in self._running if i in chunks))
 
     def update(self, plan: StepPlan, output: StepOutput) -> list[Event]:
         """Book the output of ``plan``, and return what the callers must hear, in order.
@@ -116,9 +114,8 @@ class Scheduler:
         events, self._unsent = self._unsent, []
         num_prompt_tokens = sum(len(c.token_ids) for c in plan.chunks if len(c.token_ids) > 1)
         self._pace.note(num_prompt_tokens, output.forward_end_ns - self._step_start_ns)
-        running = {request.request_id: request for request in self._running}
         for chunk in plan.chunks:
-            request = running.get(chunk.request_id)
+            request = self._running.get(chunk.request_id)
             if request is None:
                 continue
             request.num_computed = chunk.start + len(chunk.token_ids)
@@ -129,6 +126,10 @@ class Scheduler:
             if token is not None:
                 events += self._take_token(request, token, output)
         return events
+
+    def defer(self, events: list[Event]) -> None:
+        """Keep ``events`` until the next ``update``, which returns them first."""
+        self._unsent += events
 
     def cancel(self, request_id: str) -> list[Event]:
         """End one request as CANCELLED, with the text held back; nothing for an unknown id."""
@@ -159,13 +160,13 @@ class Scheduler:
         assert all(request.num_known < self._limit for request in self._requests())
 
     def _requests(self) -> Iterator[Request]:
-        yield from self._running
+        yield from self._running.values()
         yield from self._waiting
 
     def _prompts(self) -> Iterator[Request]:
         """Requests more than a token behind, oldest first; waiting ones are admitted on the way."""
-        for request in list(self._running):
-            if request.num_behind > 1 and request in self._running:
+        for request in list(self._running.values()):
+            if request.num_behind > 1 and request.request_id in self._running:
                 yield request
         while self._waiting and len(self._running) < self._max_streams:
             request = self._waiting[0]
@@ -178,50 +179,58 @@ class Scheduler:
 
     def _admit(self, request: Request) -> None:
         request.num_computed = self._kv.allocate(request.request_id, request.known_ids)
-        self._running.append(request)
+        self._running[request.request_id] = request
         if not request.was_admitted:
             request.was_admitted = True
             request.num_cached = request.num_computed
             request.marks.prefill_start_ns = self._clock()
 
-    def _make_room(self, request: Request, length: int, chunks: dict[str, ScheduledChunk]) -> bool:
-        """Take blocks for ``length`` more tokens, preempting the youngest while they are short.
-
-        False when the request itself had to give way, or can never fit and was ended.
-        """
-        needed = request.num_computed + length
-        while self._kv.append(request.request_id, needed, room=request.num_known) is None:
-            youngest = self._running[-1]
-            if youngest is request and len(self._running) == 1:
-                self._remove(request)
-                self._unsent += _ending(request, FinishReason.CONTEXT_FULL)
-                return False
-            chunks.pop(youngest.request_id, None)
-            self._preempt(youngest)
-            if youngest is request:
-                return False
-        return True
-
-    def _preempt(self, request: Request) -> None:
-        """Give the request's blocks back; it waits, first in line, to be computed again."""
-        self._kv.free(request.request_id)
-        self._running.remove(request)
-        request.num_computed = 0
-        self._waiting.appendleft(request)
-
-    def _chunk(self, request: Request, length: int) -> ScheduledChunk:
+    def _plan(self, request: Request, length: int, chunks: dict[str, ScheduledChunk]) -> bool:
+        """Add a chunk of the request's next ``length`` tokens, if it gets blocks for them."""
         start, end = request.num_computed, request.num_computed + length
-        return ScheduledChunk(
+        block_ids = self._make_room(request, end, chunks)
+        if block_ids is None:
+            return False
+        chunks[request.request_id] = ScheduledChunk(
             request_id=request.request_id,
             token_ids=tuple(request.known_ids[start:end]),
             start=start,
-            block_ids=self._kv.blocks(request.request_id),
+            block_ids=block_ids,
             num_logits=int(end == request.num_known),
             params=request.params,
             seed=request.seed,
             sample_index=request.num_output,
             known_ids=request.known_ids,
         )
+        return True
+
+    def _make_room(
+        self, request: Request, end: int, chunks: dict[str, ScheduledChunk]
+    ) -> tuple[int, ...] | None:
+        """Blocks for ``end`` tokens, preempting the youngest requests while they are short.
+
+        None when the request itself had to give way, or can never fit and was ended.
+        """
+        while True:
+            block_ids = self._kv.append(request.request_id, end, room=request.num_known)
+            if block_ids is not None:
+                return block_ids
+            youngest = next(reversed(self._running.values()))
+            if youngest is request and len(self._running) == 1:
+                self._remove(request)
+                self.defer(_ending(request, FinishReason.CONTEXT_FULL))
+                return None
+            chunks.pop(youngest.request_id, None)
+            self._preempt(youngest)
+            if youngest is request:
+                return None
+
+    def _preempt(self, request: Request) -> None:
+        """Give the request's blocks back; it waits, first in line, to be computed again."""
+        self._kv.free(request.request_id)
+        del self._running[request.request_id]
+        request.num_computed = 0
+        self._waiting.appendleft(request)
 
     def _take_token(self, request: Request, token: int, output: StepOutput) -> list[Event]:
         request.known_ids.append(token)
@@ -249,8 +258,7 @@ class Scheduler:
         return events
 
     def _remove(self, request: Request) -> None:
-        if request in self._running:
-            self._running.remove(request)
+        if self._running.pop(request.request_id, None) is not None:
             self._kv.free(request.request_id)
         else:
             self._waiting.remove(request)

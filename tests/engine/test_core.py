@@ -6,6 +6,7 @@ import pytest
 
 from engine.api import (
     Event,
+    Failure,
     Finished,
     FinishReason,
     GenerationRequest,
@@ -216,6 +217,24 @@ def test_a_fault_of_ours_is_not_dressed_up() -> None:
     core.submit(_request("a"))
     with pytest.raises(RuntimeError, match="shape mismatch"):
         core.step()
+
+
+def test_a_fault_while_running_apart_loses_no_text() -> None:
+    def before(plan: StepPlan) -> None:
+        names = [chunk.request_id for chunk in plan.chunks]
+        if len(names) > 1:
+            raise MemoryError
+        if names == ["b"]:
+            raise ZeroDivisionError
+
+    core = _loaded(FakeModels(scripts={"a": _script("Hi")}, before=before))
+    core.submit(_request("a"))
+    core.submit(_request("b"))
+    with pytest.raises(ZeroDivisionError):
+        core.step()
+    events = core.fail_all(Failure("engine_fault", "It broke."))
+    assert _text(events, "a") == "H"
+    assert {e.request_id for e in events if isinstance(e, RequestFailed)} == {"a", "b"}
 
 
 def test_an_interrupted_step_did_not_happen() -> None:

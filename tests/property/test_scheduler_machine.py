@@ -66,6 +66,8 @@ class Chats(RuleBasedStateMachine):
     def books_balance(self) -> None:
         if hasattr(self, "bench"):
             self.bench.scheduler.check_integrity()
+            ids = self.bench.scheduler.request_ids
+            assert list(ids) == sorted(ids, key=int), "a younger request overtook an older one"
 
     def teardown(self) -> None:
         if not hasattr(self, "bench"):

@@ -1,0 +1,46 @@
+"""A request's way into tokens, and its answer's way out of them.
+
+Knows the three forms a prompt may have; nothing of scheduling.
+"""
+
+from engine.api import GenerationRequest
+from engine.errors import InvalidRequestError
+from engine.text.detokenizer import Detokenizer
+from engine.text.template import ChatTemplate, encode_chat
+from engine.text.tokenizer import Tokenizer
+
+
+def encode_request(
+    request: GenerationRequest, tokenizer: Tokenizer, template: ChatTemplate, *, vocab_size: int
+) -> list[int]:
+    """The prompt's token ids, at least one, each below ``vocab_size`` (the model's own).
+
+    Raises InvalidRequestError or TemplateError.
+    """
+    given = (bool(request.messages), request.prompt is not None, request.prompt_ids is not None)
+    if sum(given) != 1:
+        raise _invalid("it needs either messages, or a prompt, or token ids")
+    if request.prompt_ids is not None:
+        ids = list(request.prompt_ids)
+        if any(not 0 <= token < vocab_size for token in ids):
+            raise _invalid("it names tokens that this model does not have")
+    elif request.prompt is not None:
+        ids = tokenizer.encode_prompt(request.prompt)
+    else:
+        ids = encode_chat(tokenizer, template, request.messages)
+    if not ids:
+        raise _invalid("its prompt is empty")
+    return ids
+
+
+def answer_stream(
+    request: GenerationRequest, tokenizer: Tokenizer, template: ChatTemplate
+) -> Detokenizer:
+    """The answer's text: one to messages begins a text, one to a raw prompt continues it."""
+    if request.messages:
+        return Detokenizer(tokenizer, request.params.stop + template.stop)
+    return Detokenizer(tokenizer, request.params.stop, keep_leading_space=True)
+
+
+def _invalid(reason: str) -> InvalidRequestError:
+    return InvalidRequestError(f"The request was not started: {reason}.", reason=reason)

@@ -1,0 +1,58 @@
+"""The three forms of a prompt, and which answers begin a text."""
+
+import pytest
+
+from engine.api import GenerationRequest, Message, SamplingParams
+from engine.errors import InvalidRequestError
+from engine.text.prompt import answer_stream, encode_request
+from engine.text.template import ChatTemplate
+from tests.helpers.fake_model import CHATML, letter, make_tokenizer
+
+TOKENIZER = make_tokenizer()
+
+
+def _encode(**prompt: object) -> list[int]:
+    request = GenerationRequest("a", 0, **prompt)
+    return encode_request(request, TOKENIZER, ChatTemplate(CHATML), vocab_size=50)
+
+
+def test_the_three_forms() -> None:
+    assert _encode(prompt_ids=(3, 1, 49)) == [3, 1, 49]
+    assert _encode(prompt="ab") == [letter("a"), letter("b")]
+    start, *rest = _encode(messages=(Message("user", "ab"),))
+    assert rest == [letter("a"), letter("b"), 0, start]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        {},
+        {"prompt": "a", "prompt_ids": (1,)},
+        {"prompt": ""},
+        {"prompt_ids": ()},
+        {"prompt_ids": (50,)},
+        {"prompt_ids": (-1,)},
+    ],
+)
+def test_no_prompt_or_two_or_an_impossible_one(prompt: dict[str, object]) -> None:
+    with pytest.raises(InvalidRequestError, match="not started"):
+        _encode(**prompt)
+
+
+def test_a_plain_template_brings_its_own_stop_strings() -> None:
+    params = SamplingParams(stop=("Z",))
+    chat = GenerationRequest("a", 0, params, messages=(Message("user", "x"),))
+    raw = GenerationRequest("a", 0, params, prompt="x")
+    for request, ends_at_user in ((chat, True), (raw, False)):
+        stream = answer_stream(request, TOKENIZER, _with_stop("User:"))
+        for char in "User:":
+            stream.push(letter(char))
+        assert stream.stopped is ends_at_user
+        stream.push(letter("Z"))
+        assert stream.stopped
+
+
+def _with_stop(*stop: str) -> ChatTemplate:
+    template = ChatTemplate.plain()
+    template.stop = stop
+    return template
