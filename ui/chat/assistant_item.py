@@ -118,7 +118,6 @@ class AssistantItem(MessageItem):
 
     def __init__(self, look: ThemeSource, row: MessageRow, parent: QWidget) -> None:
         super().__init__(look, row, parent)
-        self._is_last = False
         self.body = MarkdownView(look, self)
         self.body.height_changed.connect(self.height_changed)
         self.body.selection_changed.connect(self.selection_changed)
@@ -207,7 +206,7 @@ class AssistantItem(MessageItem):
             self.failure.setGeometry(0, y, width, height)
             y += height
         if not self._bar.isHidden():
-            y += look.px(14)
+            y += look.px(16)
             hint = self._bar.sizeHint()
             self._bar.setGeometry(0, y, min(width, hint.width()), hint.height())
             y += hint.height()
@@ -217,7 +216,7 @@ class AssistantItem(MessageItem):
             self.stats.setGeometry(0, y, width, height)
             y += height
         self.place_actions(-look.px(6), y + look.px(2))
-        return y + look.px(ACTIONS_HEIGHT + 4)
+        return y + look.px(ACTIONS_HEIGHT + 14)
 
     def _show_row(self, row: MessageRow) -> None:
         self.row = row

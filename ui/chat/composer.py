@@ -7,6 +7,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -95,6 +96,7 @@ class Composer(QWidget):
         self.input = InputBox(look, self)
         self.input.setAccessibleName(tr("Message"))
         self.count = QLabel(self)
+        self.count.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.send = SendButton(look, self)
         self._editing = QLabel(
             tr("Editing an earlier message \u2014 Esc leaves it as it was"), self
@@ -177,7 +179,7 @@ class Composer(QWidget):
         """Allow writing; an empty placeholder is the usual one."""
         usual = tr("Message \u2014 Enter to send, Shift+Enter for a new line")
         self._is_enabled = is_enabled
-        self.input.setPlaceholderText(placeholder or usual)
+        self.input.set_placeholder(placeholder or usual)
         self.input.setEnabled(is_enabled)
         self._refresh_send()
 
@@ -190,6 +192,7 @@ class Composer(QWidget):
         text = self.text()
         words = count_words(text, self._count if text else 0, self._limit, self._used)
         self.count.setText(words.text)
+        self.count.setToolTip(words.text if words.is_warning else "")
         set_look(self.count, "danger-small" if words.is_warning else "small")
 
     def _text_changed(self) -> None:
@@ -237,8 +240,9 @@ class Composer(QWidget):
         edge, radius = look.px(_SHADOW), look.px(RADIUS_COMPOSER)
         frame = QRectF(self.rect()).adjusted(edge + 0.5, edge + 0.5, -edge - 0.5, -edge - 0.5)
         painter.setPen(Qt.PenStyle.NoPen)
-        for spread in range(edge, 0, -1):
-            painter.setBrush(QColor(0, 0, 0, 1 + (edge - spread) // 4))
+        for ring in range(_SHADOW, 0, -1):
+            painter.setBrush(QColor(0, 0, 0, 1 + (_SHADOW - ring) // 4))
+            spread = edge * ring / _SHADOW
             soft = frame.adjusted(-spread, -spread, spread, spread).translated(0, edge / 4)
             painter.drawRoundedRect(soft, radius + spread, radius + spread)
         has_focus = self.input.hasFocus()

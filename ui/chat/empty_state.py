@@ -1,12 +1,14 @@
 """What a new conversation shows: the model, three ways to begin, and where all this runs."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontMetrics, QResizeEvent
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from typing_extensions import override
 
 from ui.i18n import tr
 from ui.theme import ThemeSource, set_look
 
-_WIDTH = 440
+_WIDTH = 480
 
 
 class EmptyState(QWidget):
@@ -46,12 +48,14 @@ class EmptyState(QWidget):
     def _texts() -> tuple[str, ...]:
         return (
             tr("Explain in three sentences why the sky is blue."),
-            tr("Write a Python function that finds the longest word in a text."),
-            tr("Give me five questions to ask before buying a used bicycle."),
+            tr("Write a Python function that finds the longest word."),
+            tr("Give me five questions to ask before I buy a used bicycle."),
         )
 
     def _example(self, text: str) -> QPushButton:
         button = QPushButton(text, self._column)
+        button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        button.setAccessibleName(text)
         set_look(button, "row")
         button.clicked.connect(self._choose)
         return button
@@ -59,14 +63,31 @@ class EmptyState(QWidget):
     def _choose(self) -> None:
         button = self.sender()
         if isinstance(button, QPushButton):
-            self.example_chosen.emit(button.text())
+            self.example_chosen.emit(button.accessibleName())
 
     def _dress(self) -> None:
-        self._column.setFixedWidth(self._look.px(_WIDTH))
         self._box.setSpacing(self._look.px(8))
         font = self._look.font(20, 600)
         self._title.setFont(font)
         self._title.setStyleSheet(f"font-size: {self._look.px(20)}px; font-weight: 600;")
+        self._fit()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Keep the column inside the page, and each example on one line."""
+        look = self._look
+        width = max(120, min(look.px(_WIDTH), self.width() - 2 * look.px(24)))
+        self._column.setFixedWidth(width)
+        metrics = QFontMetrics(look.font())
+        for button in self._examples:
+            text = button.accessibleName()
+            room = width - look.px(28)
+            button.setText(metrics.elidedText(text, Qt.TextElideMode.ElideRight, room))
+            button.setToolTip(text if button.text() != text else "")
 
     def set_model(self, name: str) -> None:
         """Name the model that will answer; empty: none is loaded."""

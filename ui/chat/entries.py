@@ -18,7 +18,11 @@ _OVERHEAD = 64
 
 @dataclass(slots=True)
 class Entry:
-    """One message. ``height`` is an estimate while ``measured_width`` is not the page's width."""
+    """One message.
+
+    ``height`` is that of a column ``measured_width`` px wide (0: to be measured again); without an
+    item it may be an estimate.
+    """
 
     row: MessageRow
     text: str
@@ -89,6 +93,7 @@ class Entries:
                     entry.measured_width = width
             elif entry.measured_width != width:
                 entry.height = _estimate(entry.text, width, zoom)
+                entry.measured_width = width
         self._bottoms = list(accumulate(entry.height for entry in self._entries))
 
     @property

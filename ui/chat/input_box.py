@@ -4,7 +4,15 @@ Enter that belongs to an input method (choosing or committing a word) never send
 """
 
 from PySide6.QtCore import QMimeData, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent, QTextBlockFormat, QTextCursor
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFontMetrics,
+    QInputMethodEvent,
+    QKeyEvent,
+    QResizeEvent,
+    QTextBlockFormat,
+    QTextCursor,
+)
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
 from typing_extensions import override
 
@@ -30,6 +38,7 @@ class InputBox(QTextEdit):
         self._look = look
         self._is_composing = False
         self._height = 0
+        self._placeholder = ""
         self._after_commit = QTimer(self)
         self._after_commit.setObjectName("input-after-commit")
         self._after_commit.setSingleShot(True)
@@ -68,6 +77,18 @@ class InputBox(QTextEdit):
         cursor.insertText(text)
         self.setTextCursor(cursor)
 
+    def set_placeholder(self, text: str) -> None:
+        """Show ``text`` while the box is empty, shortened to its width."""
+        self._placeholder = text
+        self._fit_placeholder()
+
+    def _fit_placeholder(self) -> None:
+        metrics = QFontMetrics(self._look.font())
+        room = self.viewport().width() - 4
+        elided = metrics.elidedText(self._placeholder, Qt.TextElideMode.ElideRight, room)
+        if elided != self.placeholderText():
+            self.setPlaceholderText(elided)
+
     def text(self) -> str:
         """The text as it will be sent."""
         return self.toPlainText()
@@ -88,6 +109,11 @@ class InputBox(QTextEdit):
             self._height = height
             self.setFixedHeight(height)
             self.height_changed.emit()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_placeholder()
 
     @override
     def sizeHint(self) -> QSize:

@@ -13,16 +13,18 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QWidget
 from typing_extensions import override
 
-from ui.chat.rows import MessageRow
+from ui.chat.rows import MessageRow, MessageStatus
 from ui.i18n import tr
 from ui.icons import Icon
 from ui.richtext.plain_view import PlainView
 from ui.theme import RADIUS_COMPOSER, ThemeSource
 from ui.widgets.text_button import TextButton
 
-ACTIONS_HEIGHT = 28
+ACTIONS_HEIGHT = 26
 _BUBBLE_SHARE = 0.8
 _PAD_X, _PAD_Y = 14, 10
+# the face's leading stands above the line, so the text is lifted to look centred
+_LIFT = 2
 _FOLD_ABOVE = 1_200
 _FOLD_LINES = 12
 _COPIED_MS = 1_500
@@ -45,6 +47,7 @@ class MessageItem(QWidget):
         self.look = look
         self.row = row
         self._is_busy = False
+        self._is_last = False
         self._actions: list[TextButton] = []
         self._copied = QTimer(self)
         self._copied.setObjectName("message-copied")
@@ -56,7 +59,7 @@ class MessageItem(QWidget):
         self._previous = self._button(tr("Previous version"), Icon.CHEVRON_LEFT)
         self._previous.clicked.connect(self._show_previous)
         self._version = self._button("", None)
-        self._version.setEnabled(False)
+        self._version.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._version.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._next = self._button(tr("Next version"), Icon.CHEVRON_RIGHT)
         self._next.clicked.connect(self._show_next)
@@ -86,7 +89,9 @@ class MessageItem(QWidget):
         """Arrows between the versions of the message, where there are several."""
         if self.row.num_versions < 2:
             return ()
-        self._version.set_face(f"{self.row.version}/{self.row.num_versions}", None)
+        place = f"{self.row.version}/{self.row.num_versions}"
+        self._version.set_face(place, None)
+        self._version.setAccessibleName(tr("Version {place}", place=place))
         self._previous.setEnabled(self.row.version > 1 and not self._is_busy)
         self._next.setEnabled(self.row.version < self.row.num_versions and not self._is_busy)
         return (self._previous, self._version, self._next)
@@ -99,8 +104,19 @@ class MessageItem(QWidget):
             button.setVisible(button in shown)
             button.set_revealed(is_revealed=is_revealed)
 
+    def set_last(self, *, is_last: bool) -> None:
+        """The last message of a conversation always shows its actions."""
+        if is_last != self._is_last:
+            self._is_last = is_last
+            self.refresh_actions()
+
     def is_revealed(self) -> bool:
-        """Whether the action row is painted."""
+        """Whether the action row is painted without the pointer over the message."""
+        row = self.row
+        if row.num_versions > 1 or row.status is MessageStatus.PARTIAL:
+            return True
+        if self._is_last and row.role == "assistant":
+            return True
         focus = QApplication.focusWidget()
         return self.underMouse() or (focus is not None and self.isAncestorOf(focus))
 
@@ -199,7 +215,7 @@ class UserItem(MessageItem):
             text_width = max(text_width, self._more.sizeHint().width())
         text_height = self._text.height_for(text_width)
         left = width - text_width - 2 * pad_x
-        self._text.setGeometry(left + pad_x, pad_y, text_width, text_height)
+        self._text.setGeometry(left + pad_x, pad_y - _LIFT, text_width, text_height)
         bottom = pad_y + text_height
         if not self._more.isHidden():
             hint = self._more.sizeHint()

@@ -169,7 +169,8 @@ class MessageList(QAbstractScrollArea):
     # ------------------------------------------------------------------ layout
 
     def _column(self) -> QRect:
-        width = self.viewport().width()
+        # centred on the page, so that a scroll bar does not shift it against the composer
+        width = self.width()
         column = min(self._look.px(TEXT_COLUMN_MAX), width - 2 * self._look.px(_SIDE_MARGIN))
         return QRect((width - column) // 2, 0, max(80, column), 0)
 
@@ -217,6 +218,7 @@ class MessageList(QAbstractScrollArea):
             if entry.item is not None:
                 top = self._entries.top(index) + margin
                 entry.item.setGeometry(column.x(), top, column.width(), entry.height)
+                entry.item.set_last(is_last=index == len(self._entries) - 1)
         self._place_to_end()
 
     def _place_to_end(self) -> None:

@@ -35,9 +35,9 @@ def count_words(text: str, count: int | None, limit: int | None, used: int) -> C
     total = used + tokens
     if total > limit:
         words = tr(
-            "{count} \u00b7 with this chat {total} of {limit}: too long for the model's context",
+            "{count} \u00b7 {over} too many for the context of {limit}",
             count=shown,
-            total=f"{total:,}",
+            over=mark + f"{total - limit:,}",
             limit=f"{limit:,}",
         )
         return CountWords(words, is_warning=True)

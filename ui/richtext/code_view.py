@@ -28,6 +28,7 @@ from ui.widgets.text_button import TextButton
 _HEADER = 26
 _PADDING = 12
 _LINE = 21
+_LIFT = 3
 _COPIED_MS = 1_500
 
 
@@ -116,7 +117,8 @@ class CodeView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         look = self._look
         header, padding = look.px(_HEADER), look.px(_PADDING)
-        top = header + padding
+        # the face's leading stands above each line
+        top = header + padding - look.px(_LIFT)
         # the scroll bar stands in the lower padding
         height = self.height() - top - 2
         self.code.setGeometry(padding + 2, top, self.width() - 2 * padding - 2, height)

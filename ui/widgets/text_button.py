@@ -12,7 +12,7 @@ from ui.icons import Icon, icon_pixmap
 from ui.theme import RADIUS_CONTROL, SMALL_FONT_PX, ThemeSource
 
 _ICON = 16
-_SIDE = 28
+_SIDE = 26
 _GAP = 6
 
 

@@ -11,8 +11,8 @@ FRAME_MS = 33
 class Throttle(QObject):
     """Runs an action at once, then at most every ``interval_ms``; calls between become one.
 
-    An action that takes long is given longer pauses, so that it never uses more than about a
-    fifth of the thread.
+    An action that takes long is given longer pauses, so that it never uses more than a third of
+    the thread.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Throttle(QObject):
         began = perf_counter_ns()
         self._action()
         cost_ms = (perf_counter_ns() - began) // 1_000_000
-        self._timer.start(max(self._interval_ms, 4 * cost_ms))
+        self._timer.start(max(self._interval_ms, 2 * cost_ms))
 
 
 class Debounce(QObject):

@@ -36,9 +36,9 @@ class TopBar(QWidget):
 
     def _on_theme(self) -> None:
         color = self._themes.color("muted")
-        self.sidebar_button.setIcon(make_icon(Icon.SIDEBAR, color))
-        self.panel_button.setIcon(make_icon(Icon.PANEL, color))
         size = self._themes.px(ICON)
+        self.sidebar_button.setIcon(make_icon(Icon.SIDEBAR, color, size))
+        self.panel_button.setIcon(make_icon(Icon.PANEL, color, size))
         for button in (self.sidebar_button, self.panel_button):
             button.setIconSize(QSize(size, size))
         self.setFixedHeight(self._themes.px(HEIGHT))

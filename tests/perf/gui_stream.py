@@ -1,0 +1,150 @@
+"""How late the GUI thread runs while 500 tokens a second stream into a long conversation.
+
+Run by hand: ``python tests/perf/gui_stream.py [--seconds 20] [--messages 200]``. Prints one JSON
+object: the gaps of a 16 ms timer beyond 16 ms (p50, p99, longest), the longest event handled,
+and what was handled then. Asserts nothing.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from time import perf_counter_ns, thread_time_ns
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from ui.chat.page import ChatPage
+from ui.chat.rows import MessageRow, MessageStatus
+from ui.theme import LIGHT, ThemeSource, apply_theme
+
+PARAGRAPH = (
+    "Each new token reads **every weight** and the `KV cache` once, so each step moves a little "
+    "more memory than the one before. The weights stay the *same* size.\n\n"
+)
+LIST = "".join(
+    f"{number}. Item {number} with some **bold** words and `code` in a line that wraps around at "
+    "the end of the column, as lists in answers do\n"
+    for number in range(1, 13)
+)
+CODE = (
+    "```python\n"
+    + "def step(plan: Plan) -> Output:\n    return runner.run(plan)\n" * 12
+    + "```\n\n"
+)
+TABLE = "| Layer | Time |\n|:--|--:|\n" + "| attention | 1.2 ms |\n" * 10 + "\n"
+ANSWER = PARAGRAPH * 3 + LIST + "\n" + CODE + TABLE + "> A quote.\n\n" + PARAGRAPH * 2
+TICK_MS = 16
+
+
+class TimedApplication(QApplication):
+    """Notes the longest event, by the clock and by the thread's own CPU time."""
+
+    longest_ns = 0
+    longest_cpu_ns = 0
+    longest_what = ""
+    depth = 0
+
+    def notify(self, receiver: QObject, event: QEvent) -> bool:
+        if self.depth:
+            return super().notify(receiver, event)
+        self.depth = 1
+        began, began_cpu = perf_counter_ns(), thread_time_ns()
+        kind = event.type()
+        try:
+            return super().notify(receiver, event)
+        finally:
+            self.depth = 0
+            self.longest_cpu_ns = max(self.longest_cpu_ns, thread_time_ns() - began_cpu)
+            spent = perf_counter_ns() - began
+            if spent > self.longest_ns:
+                self.longest_ns = spent
+                self.longest_what = f"{kind.name} of {type(receiver).__name__}"
+
+
+class Measurement(QObject):
+    """Feeds text at a rate and measures a timer."""
+
+    def __init__(self, page: ChatPage, message_id: int, tokens_per_s: float, seconds: float):
+        super().__init__()
+        self.page = page
+        self.message_id = message_id
+        self.rate = tokens_per_s
+        self.end_ns = perf_counter_ns() + round(seconds * 1e9)
+        self.began_ns = self.last_ns = perf_counter_ns()
+        self.num_sent = 0
+        self.gaps: list[float] = []
+        self.tokens = [ANSWER[i : i + 4] for i in range(0, len(ANSWER), 4)]
+        self.timer = QTimer(self)
+        self.timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self.timer.timeout.connect(self.tick)
+        self.timer.start(TICK_MS)
+
+    def tick(self) -> None:
+        now = perf_counter_ns()
+        self.gaps.append((now - self.last_ns) / 1e6 - TICK_MS)
+        self.last_ns = now
+        due = round((now - self.began_ns) / 1e9 * self.rate)
+        for index in range(self.num_sent, due):
+            self.page.append_text(self.message_id, self.tokens[index % len(self.tokens)])
+        self.num_sent = due
+        if now > self.end_ns:
+            self.timer.stop()
+            QApplication.exit()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--messages", type=int, default=200)
+    parser.add_argument("--rate", type=float, default=500.0)
+    arguments = parser.parse_args()
+    app = TimedApplication(sys.argv[:1])
+    apply_theme(app, LIGHT)
+    page = ChatPage(ThemeSource(LIGHT))
+    page.resize(1000, 860)
+    rows = [
+        MessageRow(i, "user", "Why?") if i % 2 == 0 else MessageRow(i, "assistant", ANSWER)
+        for i in range(arguments.messages)
+    ]
+    began = perf_counter_ns()
+    page.show_conversation(rows)
+    page.show()
+    shown_ms = (perf_counter_ns() - began) / 1e6
+    pending = arguments.messages + 1
+    page.append_message(MessageRow(pending, "assistant", "", status=MessageStatus.STREAMING))
+    page.set_generating(True)
+    measurement: list[Measurement] = []
+
+    def begin() -> None:
+        app.longest_ns = app.longest_cpu_ns = 0
+        measurement.append(Measurement(page, pending, arguments.rate, arguments.seconds))
+
+    QTimer.singleShot(1_000, begin)
+    app.exec()
+    gaps = sorted(measurement[0].gaps)
+    sys.stdout.write(
+        json.dumps(
+            {
+                "tokens": measurement[0].num_sent,
+                "characters": len(page.messages.entries[len(rows)].text),
+                "show_conversation_ms": round(shown_ms, 1),
+                "late_ms": {
+                    "p50": round(gaps[len(gaps) // 2], 2),
+                    "p99": round(gaps[int(len(gaps) * 0.99)], 2),
+                    "max": round(gaps[-1], 2),
+                },
+                "longest_event_ms": round(app.longest_ns / 1e6, 2),
+                "longest_event_cpu_ms": round(app.longest_cpu_ns / 1e6, 2),
+                "longest_event": app.longest_what,
+            },
+            indent=1,
+        )
+        + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
