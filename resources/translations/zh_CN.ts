@@ -196,8 +196,8 @@
       <translation>首个 token（TTFT）</translation>
     </message>
     <message>
-      <source>Give me five questions to ask before buying a used bicycle.</source>
-      <translation>买二手自行车之前该问哪五个问题？</translation>
+      <source>Give me five questions to ask before I buy a used bicycle.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>How adventurous the choice of words is. 0 always takes the likeliest word; above 1 it becomes erratic.</source>
@@ -704,6 +704,10 @@
       <translation>使用 KV 缓存</translation>
     </message>
     <message>
+      <source>Version {place}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Waiting for the engine…</source>
       <translation>正在等待推理引擎…</translation>
     </message>
@@ -736,8 +740,8 @@
       <translation>窗口布局</translation>
     </message>
     <message>
-      <source>Write a Python function that finds the longest word in a text.</source>
-      <translation>写一个 Python 函数，找出一段文字中最长的单词。</translation>
+      <source>Write a Python function that finds the longest word.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Writing</source>
@@ -780,6 +784,10 @@
       <translation>解码 {rate}</translation>
     </message>
     <message>
+      <source>en</source>
+      <translation>zh_CN</translation>
+    </message>
+    <message>
       <source>ended by itself</source>
       <translation>自然结束</translation>
     </message>
@@ -789,7 +797,7 @@
     </message>
     <message>
       <source>first paint</source>
-      <translation>首次绘制</translation>
+      <translation>首次显示</translation>
     </message>
     <message>
       <source>first token {time}</source>
@@ -825,7 +833,7 @@
     </message>
     <message>
       <source>p50 {p50} · p95 {p95} · max {max} ms</source>
-      <translation>p50 {p50} · p95 {p95} · 最大 {max} 毫秒</translation>
+      <translation>p50 {p50} · p95 {p95} · 最大 {max} ms</translation>
     </message>
     <message>
       <source>prefill</source>
@@ -892,12 +900,12 @@
       <translation>{total} 个提示 token 中 {cached} 个来自缓存</translation>
     </message>
     <message>
-      <source>{count} · with this chat {total} of {limit}: too long for the model's context</source>
-      <translation>{count} · 连同当前对话共 {total} / {limit}：超出模型的上下文</translation>
-    </message>
-    <message>
       <source>{count} · {left} left in the context</source>
       <translation>{count} · 上下文还剩 {left}</translation>
+    </message>
+    <message>
+      <source>{count} · {over} too many for the context of {limit}</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{device}, {threads} threads</source>

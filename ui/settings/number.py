@@ -33,8 +33,6 @@ ANY_NUMBER = 1e15
 WIDEST_TEXT = "9,999,999"
 ROOM = 34
 TEXT_MARGIN = 6
-# the handle stands out of the groove
-SLIDER_HEIGHT = 24
 
 
 class NumberBox(QDoubleSpinBox):
@@ -90,6 +88,16 @@ class NumberBox(QDoubleSpinBox):
 
 class CalmSlider(QSlider):
     """A slider that a passing scroll wheel does not move."""
+
+    @override
+    def sizeHint(self) -> QSize:
+        # the style sheet's handle stands out of the groove and follows the zoom, as the font does
+        height = self.fontMetrics().height()
+        return QSize(3 * height, height * 3 // 2)
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
 
     @override
     def wheelEvent(self, e: QWheelEvent) -> None:
@@ -191,7 +199,6 @@ class NumberEditor(Editor):
         slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         slider.setRange(0, SLIDER_STEPS)
         slider.setPageStep(SLIDER_STEPS // 10)
-        slider.setMinimumSize(48, SLIDER_HEIGHT)
         slider.setAccessibleName(tr(self._field.label))
         slider.valueChanged.connect(self._on_slider)
         return slider, Scale(self._field, low, high)
