@@ -45,6 +45,11 @@ class RollingItl:
         """Tokens seen since the last ``clear``."""
         return self._num_tokens
 
+    @property
+    def first_ns(self) -> int | None:
+        """When the answer's first token was chosen; None before it."""
+        return self._first_ns
+
     def clear(self) -> None:
         """Forget the answer."""
         self._gaps.clear()

@@ -19,6 +19,7 @@ from ui.meters.stages import prompt_words, ttft_parts
 from ui.meters.trace import ItlTrace
 from ui.theme import ThemeSource, set_look
 from ui.widgets.units import (
+    UNKNOWN,
     bytes_over,
     bytes_quantity,
     duration_quantity,
@@ -39,6 +40,7 @@ class LiveMeters(QWidget):
         self.setObjectName("liveMeters")
         self._model: ModelInfo | None = None
         self._stats: EngineStats | None = None
+        self._timeline: Timeline | None = None
         self._chat = ChatUse()
         self._itl = RollingItl()
         self._repaint = QTimer(self)
@@ -84,9 +86,10 @@ class LiveMeters(QWidget):
     def set_timeline(self, timeline: Timeline | None) -> None:
         """An answer's stages once it ended; None: no answer, or one that never started."""
         self._chat = ChatUse(self._chat.num_tokens, self._chat.num_turns)
-        if timeline is None:
+        if timeline is None or not self._has_gaps_of(timeline):
             self._forget_answer()
-        else:
+        self._timeline = timeline
+        if timeline is not None:
             self._show_timeline(timeline)
         self._plan_repaint()
 
@@ -111,7 +114,13 @@ class LiveMeters(QWidget):
         if not self._repaint.isActive():
             self._repaint.start()
 
+    def _has_gaps_of(self, timeline: Timeline) -> bool:
+        # an answer of another chat, or of an earlier run, has none here
+        first = self._itl.first_ns
+        return first is not None and timeline.first_token_ns <= first <= timeline.last_token_ns
+
     def _forget_answer(self) -> None:
+        self._timeline = None
         self._itl.clear()
         self._trace.clear()
         self._ttft.clear()
@@ -136,7 +145,9 @@ class LiveMeters(QWidget):
     def _show_gaps(self) -> None:
         figures = self._itl.figures()
         if figures is None:
-            self._gaps.clear()
+            rate = None if self._timeline is None else self._timeline.decode_tokens_per_s
+            details = tr("decode {rate}", rate=rate_quantity(rate)) if rate else ""
+            self._gaps.show_text(UNKNOWN, "", details)
             self._spread.clear()
         else:
             decode = tr("decode {rate}", rate=rate_quantity(figures.tokens_per_s))

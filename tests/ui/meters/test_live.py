@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from tests.helpers.sample_engine import MODEL, MS, STATS, TIMELINE
@@ -111,3 +113,14 @@ def test_it_paints_in_both_schemes(meters):
     before = meters.grab().toImage()
     meters._trace._themes.set(DARK, 1.0)
     assert meters.grab().toImage() != before
+
+
+def test_another_answers_timeline_takes_the_gaps_of_the_last_away(meters):
+    meters.add_token_times([166 * MS, 171 * MS, 176 * MS])
+    meters.set_timeline(TIMELINE)
+    repaint(meters)
+    assert meters._gaps.text.startswith("5.0 ms")
+    meters.set_timeline(replace(TIMELINE, first_token_ns=500 * MS))
+    repaint(meters)
+    assert meters._gaps.text == "— decode 830 tok/s"
+    assert meters._spread.text() == ""
