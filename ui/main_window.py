@@ -111,7 +111,7 @@ class MainWindow(QMainWindow):
         """Open the settings page."""
         self._panel.show_page(self._pages.settings)
         self._show_panel(shown=True)
-        self._pages.settings.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._pages.settings.focus_first()
 
     def save_layout(self) -> str:
         """Size, place and open panels, as text to keep."""

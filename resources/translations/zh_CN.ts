@@ -752,7 +752,7 @@
       <translation>昨天</translation>
     </message>
     <message>
-      <source>Your chats will stand here.</source>
+      <source>Your chats will be listed here.</source>
       <translation>你的对话会显示在这里。</translation>
     </message>
     <message>

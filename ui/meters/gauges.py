@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.api import EngineStats, ModelInfo
+from engine.api import Device, EngineStats, ModelInfo
 from ui.i18n import tr
 from ui.meters.bars import Part
 from ui.widgets.units import bytes_quantity
@@ -55,12 +55,18 @@ def turns_left(stats: EngineStats, model: ModelInfo, chat: ChatUse) -> int | Non
     return max(0, room * chat.num_turns // chat.num_tokens)
 
 
-def memory_parts(stats: EngineStats) -> list[Part]:
-    """Weights, KV, the rest of this program, other programs: bytes of this machine's memory."""
-    working = max(0, stats.process_bytes - stats.weights_bytes - stats.kv_allocated_bytes)
+def memory_parts(stats: EngineStats, device: Device) -> list[Part]:
+    """Weights, KV, the rest of this program, other programs: bytes of this machine's memory.
+
+    A CPU's pool takes memory as its blocks are written, so the blocks in use are counted; a GPU's
+    is taken whole.
+    """
+    in_use = (stats.kv_live_blocks + stats.kv_cached_blocks) * stats.kv_block_bytes
+    kv_bytes = stats.kv_allocated_bytes if device is Device.CUDA else in_use
+    working = max(0, stats.process_bytes - stats.weights_bytes - kv_bytes)
     named = [
         ("stage_prefill", tr("weights"), stats.weights_bytes),
-        ("stage_decode", tr("KV"), stats.kv_allocated_bytes),
+        ("stage_decode", tr("KV"), kv_bytes),
         ("stage_paint", tr("working"), working),
         ("stage_queue", tr("other programs"), stats.other_programs_bytes),
     ]

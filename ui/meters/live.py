@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from engine.api import EngineStats, ModelInfo, Timeline
+from engine.api import Device, EngineStats, ModelInfo, Timeline
 from ui.i18n import tr
 from ui.meters.bars import Legend, Part, PartsBar
 from ui.meters.gauges import ChatUse, kv_parts, memory_parts, turns_left
@@ -196,9 +196,9 @@ class LiveMeters(QWidget):
             return
         used, total = bytes_over(stats.process_bytes, stats.total_memory_bytes)
         self._memory.show_quantity(used, "", f" / {total}")
-        self._show_parts(
-            self._memory_bar, self._memory_legend, memory_parts(stats), stats.total_memory_bytes
-        )
+        device = Device.CPU if self._model is None else self._model.device
+        parts = memory_parts(stats, device)
+        self._show_parts(self._memory_bar, self._memory_legend, parts, stats.total_memory_bytes)
 
     @staticmethod
     def _show_parts(

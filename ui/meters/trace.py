@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from ui.meters.itl import percentile
 from ui.theme import ThemeSource
-from ui.widgets.units import milliseconds
+from ui.widgets.units import duration_quantity
 
 CAPACITY = 256
 HEIGHT = 56
@@ -118,7 +118,8 @@ class ItlTrace(QWidget):
                 painter.drawRect(QRectF(point.x() - 1, point.y() - 3, 3, 3))
 
     def _ceiling_words(self) -> str:
-        return f"{self._ceiling / NS_PER_MS:,g} ms"
+        ms = self._ceiling / NS_PER_MS
+        return f"{ms:g} ms" if ms < 1000 else f"{ms / 1000:g} s"
 
     def _paint_scale(self, painter: QPainter) -> None:
         font = self._themes.font(SCALE_FONT_PX)
@@ -128,6 +129,6 @@ class ItlTrace(QWidget):
         painter.drawText(0, metrics.ascent(), self._ceiling_words())
         stalls = self.stalls()
         if stalls:
-            worst = f"{milliseconds(max(stalls))} ms"
+            worst = str(duration_quantity(max(stalls)))
             place = self.width() - metrics.horizontalAdvance(worst)
             painter.drawText(place, metrics.ascent(), worst)

@@ -52,7 +52,8 @@ class NumberBox(QDoubleSpinBox):
         self.setSingleStep(field.step or (1.0 if field.kind == "int" else 0.05))
         self.setGroupSeparatorShown(True)
         self.lineEdit().setTextMargins(TEXT_MARGIN, 0, TEXT_MARGIN, 0)
-        self.setKeyboardTracking(True)
+        # half a number is nobody's choice: typing counts when it is done
+        self.setKeyboardTracking(False)
 
     @override
     def sizeHint(self) -> QSize:

@@ -80,6 +80,12 @@ class SettingsPanel(QWidget):
         """Show the loaded model's facts, or none."""
         self._sheet.set_model(info)
 
+    def focus_first(self) -> None:
+        """Put the focus on the first setting."""
+        for row in self._rows.values():
+            row.editor.input_widget().setFocus(Qt.FocusReason.ShortcutFocusReason)
+            return
+
     def row(self, key: str) -> FieldRow:
         """The row of a setting."""
         return self._rows[key]

@@ -298,5 +298,5 @@ class Sidebar(QWidget):
             self._empty.setText(
                 tr("No chat contains “{text}”.", text=wanted)
                 if wanted
-                else tr("Your chats will stand here.")
+                else tr("Your chats will be listed here.")
             )

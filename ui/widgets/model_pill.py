@@ -24,7 +24,7 @@ SIDE = 16
 DOT = 8
 GAP = 10
 CHEVRON = 12
-MAX_WIDTH = 440
+MAX_WIDTH = 560
 
 
 class PillStatus(StrEnum):

@@ -1,5 +1,6 @@
 import pytest
 
+from engine.api import Device
 from tests.helpers.sample_engine import MIB, MODEL, STATS, stats
 from ui.meters.gauges import ChatUse, kv_parts, memory_parts, turns_left
 
@@ -48,11 +49,18 @@ def test_turns_left_are_unknown_before_the_first_turn():
 
 
 def test_memory_is_told_apart():
-    assert [part.amount / MIB for part in memory_parts(STATS)] == [92, 180, 328, 5_000]
-    assert memory_parts(STATS)[-1].label == "other programs 4.9 GiB"
+    parts = memory_parts(STATS, Device.CUDA)
+    assert [part.amount / MIB for part in parts] == [92, 180, 328, 5_000]
+    assert parts[-1].label == "other programs 4.9 GiB"
+
+
+def test_a_cpus_pool_counts_as_far_as_it_is_used():
+    parts = memory_parts(STATS, Device.CPU)
+    assert parts[1].amount == 200 * STATS.kv_block_bytes
+    assert sum(part.amount for part in parts[:3]) == STATS.process_bytes
 
 
 def test_working_memory_is_never_negative():
-    parts = memory_parts(stats(process_bytes=10 * MIB))
+    parts = memory_parts(stats(process_bytes=10 * MIB), Device.CPU)
     assert parts[2].amount == 0
     assert parts[2].label == ""

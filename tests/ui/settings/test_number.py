@@ -42,6 +42,7 @@ def type_number(qtbot, editor, text):
     box = editor.input_widget()
     box.selectAll()
     qtbot.keyClicks(box, text)
+    qtbot.keyClick(box, Qt.Key.Key_Return)
 
 
 def test_showing_a_value_emits_nothing(qtbot):
@@ -73,6 +74,14 @@ def test_a_number_out_of_range_is_told_and_not_emitted(qtbot):
     type_number(qtbot, editor, "1.5")
     assert values[-1] == 1.5
     assert problems[-1] == ""
+
+
+def test_half_a_number_is_not_emitted(qtbot):
+    editor = shown(qtbot, TEMPERATURE, 0.7)
+    values, problems = heard(editor.value_changed), heard(editor.problem_changed)
+    editor.input_widget().selectAll()
+    qtbot.keyClicks(editor.input_widget(), "12")
+    assert (values, problems) == ([], [])
 
 
 def test_steps_stop_at_the_ends(qtbot):

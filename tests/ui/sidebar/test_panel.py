@@ -135,7 +135,7 @@ def test_search_says_what_is_typed_and_escape_clears_it(sidebar, qtbot):
 def test_empty_states_tell_search_and_start_apart(sidebar):
     sidebar.set_conversations([])
     assert sidebar._empty.isVisible()
-    assert sidebar._empty.text() == "Your chats will stand here."
+    assert sidebar._empty.text() == "Your chats will be listed here."
     search_of(sidebar).setText("rivers")
     sidebar.set_conversations([])
     assert sidebar._empty.text() == "No chat contains “rivers”."
