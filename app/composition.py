@@ -12,7 +12,6 @@ from pathlib import Path
 from PySide6.QtCore import QEvent, QObject, QTimer, Slot
 from PySide6.QtWidgets import QApplication
 from typing_extensions import override
-from ui.chat.page import ChatPage
 
 from app.bridge import EngineBridge, EngineFactory
 from app.controllers.answers import Answers
@@ -32,6 +31,7 @@ from app.store.errors import failure_of
 from app.store.store import OpenReport, Store
 from app.tasks import SerialTasks, Tasks
 from engine.service import EngineService
+from ui.chat.page import ChatPage
 from ui.failures import sentence
 from ui.i18n import tr, tr_n
 from ui.main_window import MainWindow, Pages
@@ -77,7 +77,7 @@ class Application(QObject):
         self._painted.setObjectName("first-paint")
         self._painted.setSingleShot(True)
         self._painted.setInterval(PAINT_TIMEOUT_MS)
-        self._painted.timeout.connect(self._begin)
+        self._painted.timeout.connect(self.begin)
 
     def start(self) -> None:
         """Show the window; everything slow begins once it has been painted."""
@@ -94,7 +94,8 @@ class Application(QObject):
         return False
 
     @Slot()
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Begin everything slow, once: normally after the first paint."""
         if self._has_begun or self._is_closed:
             return
         self._has_begun = True

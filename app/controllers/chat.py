@@ -9,7 +9,6 @@ from functools import partial
 from time import perf_counter_ns
 
 from PySide6.QtCore import QObject, Signal, Slot
-from ui.chat.page import ChatPage
 
 from app.controllers.answers import Answers
 from app.controllers.drafts import Drafts
@@ -21,6 +20,7 @@ from app.conversations import ChatMessage, Conversation
 from app.store.errors import failure_of
 from app.store.store import Turn
 from engine.api import Failure, PrefillProgress, TokensCounted, TokensProduced
+from ui.chat.page import ChatPage
 from ui.chat.rows import MessageStatus
 from ui.failures import sentence
 from ui.i18n import tr

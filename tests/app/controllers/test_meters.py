@@ -1,0 +1,101 @@
+"""The meters follow the open conversation's latest answer."""
+
+import pytest
+
+from tests.helpers.fake_engine import Script
+from ui.meters.live import LiveMeters
+
+
+class Recorder:
+    """Notes the calls to the meters and passes them on."""
+
+    def __init__(self, meters, monkeypatch):
+        self.calls = []
+        for name in (
+            "set_model",
+            "start_answer",
+            "set_pending",
+            "set_ttft",
+            "set_timeline",
+            "add_token_times",
+            "set_stats",
+            "set_chat_tokens",
+        ):
+            monkeypatch.setattr(meters, name, self._noting(name, getattr(meters, name)))
+
+    def _noting(self, name, call):
+        def noted(*arguments):
+            self.calls.append((name, *arguments))
+            call(*arguments)
+
+        return noted
+
+    def of(self, name):
+        return [call[1:] for call in self.calls if call[0] == name]
+
+
+@pytest.fixture
+def desk(make_desk):
+    return make_desk(Script(prefill_chunks=3, num_prompt_tokens=300)).begin()
+
+
+@pytest.fixture
+def meters(desk, monkeypatch):
+    return Recorder(desk.window.findChild(LiveMeters), monkeypatch)
+
+
+def test_an_answer_from_start_to_end(desk, meters):
+    desk.send("Hi")
+    assert meters.of("start_answer")
+    meters.calls.clear()
+    desk.play()
+    times = [at for (batch,) in meters.of("add_token_times") for at in batch]
+    assert len(times) == 4
+    (timeline,) = meters.of("set_timeline")[-1]
+    assert timeline == desk.rows[1].stats.timeline
+    assert timeline.first_token_ns == times[0]
+    assert timeline.last_token_ns == times[-1]
+    assert meters.of("set_chat_tokens")[-1] == (304, 1)
+    assert meters.of("set_stats")
+
+
+def test_a_long_prompt_tells_how_far_it_is(desk, meters):
+    desk.send("Hi")
+    desk.step(2)
+    desk.step(1)
+    assert "100 of 300" in meters.of("set_pending")[0][0]
+
+
+def test_the_first_paint_is_the_time_to_first_token(desk, meters):
+    desk.send("Hi")
+    desk.step(6)
+    sent_ns = desk.engine.requests[0].sent_ns
+    desk.page.first_painted.emit(desk.rows[1].message_id, sent_ns + 42)
+    assert meters.of("set_ttft") == [(42,)]
+
+
+def test_another_conversations_tokens_are_not_shown(desk, meters):
+    desk.send("Hi")
+    desk.step(3)
+    desk.chat.open(None)
+    meters.calls.clear()
+    desk.play()
+    assert meters.of("add_token_times") == []
+    assert meters.of("set_timeline") == []
+
+
+def test_opening_a_conversation_shows_its_last_answer(desk, meters):
+    desk.send("Hi")
+    desk.play()
+    first = desk.chat.open_chat.conversation_id
+    desk.chat.open(None)
+    assert meters.of("set_timeline")[-1] == (None,)
+    assert meters.of("set_chat_tokens")[-1] == (0, 0)
+    desk.chat.open(first)
+    assert meters.of("set_timeline")[-1][0].num_prompt_tokens == 300
+
+
+def test_the_model_is_told(desk, meters):
+    desk.window.unload_model_requested.emit()
+    desk.play()
+    assert meters.of("set_model")[-1] == (None,)
