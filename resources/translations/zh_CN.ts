@@ -197,7 +197,7 @@
     </message>
     <message>
       <source>Give me five questions to ask before I buy a used bicycle.</source>
-      <translation type="unfinished" />
+      <translation>买二手自行车之前，该问哪五个问题？</translation>
     </message>
     <message>
       <source>How adventurous the choice of words is. 0 always takes the likeliest word; above 1 it becomes erratic.</source>
@@ -705,7 +705,7 @@
     </message>
     <message>
       <source>Version {place}</source>
-      <translation type="unfinished" />
+      <translation>版本 {place}</translation>
     </message>
     <message>
       <source>Waiting for the engine…</source>
@@ -741,7 +741,7 @@
     </message>
     <message>
       <source>Write a Python function that finds the longest word.</source>
-      <translation type="unfinished" />
+      <translation>写一个找出最长单词的 Python 函数。</translation>
     </message>
     <message>
       <source>Writing</source>
@@ -905,7 +905,7 @@
     </message>
     <message>
       <source>{count} · {over} too many for the context of {limit}</source>
-      <translation type="unfinished" />
+      <translation>{count} · 超出上下文（{limit}）{over} 个</translation>
     </message>
     <message>
       <source>{device}, {threads} threads</source>
