@@ -176,8 +176,11 @@ class Environment:
         where = ["--index-url", index] if index else []
         if self.build == "cpu":
             say("Installing torch for the CPU (about 200 MB to download)")
-            if self._pip(f"torch=={TORCH}+cpu", *where).code == 0:
+            result = self._pip(f"torch=={TORCH}+cpu", *where)
+            if result.code == 0:
                 return
+            if not result.is_not_offered:
+                raise self._failure(result)
             if sys.platform.startswith("linux"):
                 say(
                     "No CPU-only torch is offered here, and no NVIDIA driver was found: installing "
@@ -215,7 +218,10 @@ class Environment:
     def _pip_or_fail(self, *arguments: str) -> None:
         result = self._pip(*arguments)
         if result.code != 0:
-            raise SetupError(f"{result.sentence()} The log is {self._log}.")
+            raise self._failure(result)
+
+    def _failure(self, result: "PipResult") -> SetupError:
+        return SetupError(f"{result.sentence()} The log is {self._log}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +231,12 @@ class PipResult:
     code: int
     text: str
     arguments: Sequence[str]
+
+    @property
+    def is_not_offered(self) -> bool:
+        """Whether the index was reached and does not have what was asked for."""
+        unreachable = any(sign in self.text for sign in NETWORK_SIGNS)
+        return "No matching distribution" in self.text and not unreachable
 
     def sentence(self) -> str:
         """Why it failed, for a person."""

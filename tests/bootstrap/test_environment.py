@@ -130,6 +130,14 @@ def test_without_a_cpu_build_the_larger_one_is_announced(make, shell, capsys):
     assert "3 GB" in capsys.readouterr().out
 
 
+def test_without_a_network_no_larger_build_is_tried(make, shell):
+    text = "WARNING: NewConnectionError\nERROR: No matching distribution found for torch"
+    shell.answer("torch==2.13.0+cpu", with_=Result(1, text))
+    with pytest.raises(SetupError, match="cannot be reached"):
+        make().prepare(offline=False)
+    assert installs(shell) == ["torch==2.13.0+cpu"]
+
+
 def test_a_driver_passes_over_the_cpu_build(make, shell):
     make(build="cuda").prepare(offline=False)
     assert installs(shell)[0] == "torch===2.13.0"
