@@ -232,8 +232,9 @@ class ModelPill(QAbstractButton):
         quiet, quiet_metrics = self._state.words(), QFontMetrics(quiet_font)
         name_metrics = QFontMetrics(name_font)
         gap = self._themes.px(GAP)
-        # the name gives way first: how far a load is matters more
-        room = max(area.width() // 5, area.width() - gap - quiet_metrics.horizontalAdvance(quiet))
+        # of a ready model the name matters most, of a load how far it is
+        least = 3 * area.width() // (4 if self._state.status is PillStatus.READY else 15)
+        room = max(least, area.width() - gap - quiet_metrics.horizontalAdvance(quiet))
         name = name_metrics.elidedText(self._state.headline(), Qt.TextElideMode.ElideMiddle, room)
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.setFont(name_font)
