@@ -32,6 +32,8 @@ Progress = Callable[[LoadProgress], None]
 Question = Callable[[], bool]
 
 _PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pickle", ".pkl"})
+# Packing small matrices gains nothing from more threads, and loses to whoever shares the cores.
+_SMALL_FILE_BYTES = 512 << 20
 _WARM_UP_TOKENS = (16, 1)  # a little prefill, then a decode step
 
 
@@ -90,9 +92,10 @@ def load_model(
         steps.report(LoadStage.TOKENIZER, 0, 1)
         tokenizer, template = _text_parts(source)
         config = resolve(options, source, choose_machine(options.device))
-        torch.set_num_threads(config.threads)
         with _named_memory_errors(source, config):
+            torch.set_num_threads(1 if source.file_bytes < _SMALL_FILE_BYTES else config.threads)
             decoder = _build(source, config, steps)
+            torch.set_num_threads(config.threads)
             steps.report(LoadStage.KV_CACHE, 0, 1)
             storage = PagedStorage(config.kv, _dtype(config.kv_dtype), _device(config))
             steps.report(LoadStage.WARM_UP, 0, len(_WARM_UP_TOKENS))

@@ -91,7 +91,7 @@ class Int8Linear(Linear):
         if rows.shape[0] == 1:
             y: torch.Tensor = torch.ops.quantized.linear_dynamic(rows, self._packed)
         else:
-            limits = torch.linalg.vector_norm(rows, float("inf"), dim=1, keepdim=True)
+            limits = rows.abs().amax(dim=1, keepdim=True)
             limits.clamp_(min=_TINY)
             y = torch.ops.quantized.linear_dynamic(rows / limits, self._packed).mul_(limits)
         return y.to(x.dtype)
@@ -128,7 +128,7 @@ class Int8TableLinear(Linear):
     @override
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         rows = x.float()
-        limits = torch.linalg.vector_norm(rows, float("inf"), dim=1, keepdim=True)
+        limits = rows.abs().amax(dim=1, keepdim=True)
         steps = limits.clamp_(min=_TINY).div_(127)
         quants = (rows / steps).round_().to(torch.int8)
         y = _multiply_int8(quants, self._quants.t()).float()

@@ -17,6 +17,9 @@ def row_blocks(weight: Weight) -> Iterator[tuple[slice, torch.Tensor]]:
     """The float32 values of ``weight``, some rows at a time: (which rows, values [n, K])."""
     num_rows, columns = weight.shape
     step = max(1, _BLOCK_VALUES // columns)
+    if num_rows <= step:
+        yield slice(0, num_rows), weight.dequantize()
+        return
     for start in range(0, num_rows, step):
         end = min(start + step, num_rows)
         yield slice(start, end), weight.rows(torch.arange(start, end)).dequantize()
@@ -29,7 +32,7 @@ def to_channel_int8(weight: Weight) -> ChannelInt8Weight:
     quants = torch.empty(weight.shape, dtype=torch.int8)
     scales = torch.empty(weight.shape[0])
     for rows, values in row_blocks(weight):
-        limits = torch.linalg.vector_norm(values, float("inf"), dim=1)
+        limits = values.abs().amax(dim=1)
         scales[rows] = torch.where(limits > 0, limits / 127, 1.0)
         quants[rows] = (values / scales[rows].unsqueeze(1)).round_().to(torch.int8)
     return ChannelInt8Weight(quants, scales)
