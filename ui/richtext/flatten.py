@@ -66,7 +66,7 @@ def flatten(
     parser: MarkdownIt, source: str, run: ListRun | None
 ) -> tuple[list[Block], ListRun | None]:
     """Parse whole blocks; ``run`` is the list they may continue. Returns the run left open."""
-    flattener = _Flattener(run)
+    flattener = _Flattener(source, run)
     flattener.walk(parser.parse(source))
     return flattener.blocks, flattener.run
 
@@ -74,7 +74,10 @@ def flatten(
 class _Flattener:
     """Walks a token stream once, keeping where it stands."""
 
-    def __init__(self, run: ListRun | None) -> None:
+    def __init__(self, source: str, run: ListRun | None) -> None:
+        self._source = source
+        self._num_before_quote = 0
+        self._quote_map = [0, 0]
         self.blocks: list[Block] = []
         self.run = run
         self._quotes = 0
@@ -117,12 +120,19 @@ class _Flattener:
             marker, self._lists[-1].pending_marker = self._lists[-1].pending_marker, ""
         return Place(self._quotes, len(self._lists), marker)
 
-    def _quote_open(self, _token: Token) -> None:
+    def _quote_open(self, token: Token) -> None:
         self._flush_marker()
         self._quotes += 1
+        if token.level == 0:
+            self._num_before_quote = len(self.blocks)
+            self._quote_map = token.map or [0, 0]
 
-    def _quote_close(self, _token: Token) -> None:
+    def _quote_close(self, token: Token) -> None:
         self._quotes -= 1
+        if token.level == 0 and len(self.blocks) == self._num_before_quote:
+            # nested beyond what the parser follows: show it as it came
+            lines = self._source.split("\n")[self._quote_map[0] : self._quote_map[1]]
+            self.blocks.append(Prose((Span(LINE_BREAK.join(lines)),)))
 
     def _list_open(self, token: Token) -> None:
         self._flush_marker()

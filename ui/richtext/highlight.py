@@ -40,10 +40,9 @@ class Highlighter(QObject):
     def start(self, text: str, language: str, colors: CodeColors) -> None:
         """Begin with ``text``, which the document shows; unknown languages stay plain."""
         self.stop()
-        tokens = lex(text, language) if len(text) <= MAX_CHARACTERS else None
-        if tokens is None:
+        if len(text) > MAX_CHARACTERS:
             return
-        self._tokens = tokens
+        self._tokens = lex(text, language)
         self._colors = colors
         self._line = self._document.begin()
         self._ranges = []
@@ -55,14 +54,13 @@ class Highlighter(QObject):
 
     def _slice(self) -> None:
         deadline = perf_counter_ns() + SLICE_NS
-        while perf_counter_ns() < deadline:
-            for _ in range(_TOKENS_A_LOOK):
-                token = next(self._tokens, None)
-                if token is None:
-                    self._lay_over()
-                    self._timer.stop()
-                    return
-                self._color(*token)
+        for count, (position, kind, piece) in enumerate(self._tokens):
+            if piece:
+                self._color(position, kind, piece)
+            if (not piece or count % _TOKENS_A_LOOK == 0) and perf_counter_ns() > deadline:
+                return
+        self._lay_over()
+        self._timer.stop()
 
     def _color(self, position: int, kind: str, text: str) -> None:
         char = self._colors.format_of(kind)

@@ -7,18 +7,20 @@ from pygments.lexers import (  # type: ignore[import-untyped]  # the package shi
 )
 
 
-def lex(text: str, language: str) -> Iterator[tuple[int, str, str]] | None:
-    """Position, kind ("Keyword.Constant") and text of each piece; None: unknown language.
+def lex(text: str, language: str) -> Iterator[tuple[int, str, str]]:
+    """Position, kind ("Keyword.Constant") and text of each piece; none for unknown languages.
 
-    Nothing is lexed before the iterator is advanced.
+    Finding a lexer for the first time imports its module, and making it compiles its patterns:
+    an empty piece after each of the two lets the caller pause there.
     """
     if not language:
-        return None
+        return
     try:
-        lexer = find_lexer_class_by_name(language.lower())()
+        lexer_class = find_lexer_class_by_name(language.lower())
     except ValueError:
-        return None
-    return (
-        (position, ".".join(kind), piece)
-        for position, kind, piece in lexer.get_tokens_unprocessed(text)
-    )
+        return
+    yield 0, "", ""
+    lexer = lexer_class()
+    yield 0, "", ""
+    for position, kind, piece in lexer.get_tokens_unprocessed(text):
+        yield position, ".".join(kind), piece

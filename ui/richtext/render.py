@@ -64,7 +64,7 @@ class BlockRenderer:
 
     def _start(self, cursor: QTextCursor, block_format: QTextBlockFormat) -> None:
         """Go to a fresh block; the empty one at the start or after a table is used up."""
-        if _is_unused(cursor):
+        if is_unused(cursor):
             cursor.setBlockFormat(block_format)
         else:
             cursor.insertBlock(block_format, self._base)
@@ -153,7 +153,7 @@ class BlockRenderer:
         indent = block.place.quotes * QUOTE_INDENT + block.place.lists * INDENT
         table_format.setLeftMargin(look.px(indent) if indent else 0)
         table_format.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
-        if _is_unused(cursor):
+        if is_unused(cursor):
             cursor.setBlockFormat(self._hidden_line())
         table = cursor.insertTable(len(block.rows), columns, table_format)
         for row, cells in enumerate(block.rows):
@@ -192,5 +192,6 @@ class BlockRenderer:
         return block_format
 
 
-def _is_unused(cursor: QTextCursor) -> bool:
+def is_unused(cursor: QTextCursor) -> bool:
+    """Whether the cursor stands in an empty block: the document's first, or one after a table."""
     return cursor.block().length() == 1

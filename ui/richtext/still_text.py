@@ -5,7 +5,7 @@ Loads nothing: images and other resources named by a text are denied. Links are 
 
 import math
 
-from PySide6.QtCore import QPointF, QRectF, Qt, QUrl, Signal
+from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -76,7 +76,8 @@ class StillText(QTextBrowser):
 
     @override
     def loadResource(self, type: int, name: QUrl | str) -> object:
-        return None
+        # an empty answer; None would let the document read local files by itself
+        return QByteArray()
 
     @override
     def wheelEvent(self, event: QWheelEvent) -> None:

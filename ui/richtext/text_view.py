@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from PySide6.QtGui import QTextBlockFormat, QTextCursor
 from PySide6.QtWidgets import QWidget
 
-from ui.richtext.blocks import TextBlock
-from ui.richtext.render import BlockRenderer
+from ui.richtext.blocks import Table, TextBlock
+from ui.richtext.render import BlockRenderer, is_unused
 from ui.richtext.still_text import StillText
 from ui.theme import ThemeSource
 
@@ -17,7 +17,7 @@ class TextView(StillText):
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
         self._renderer = BlockRenderer(look)
-        self._frozen_end = 0
+        self._frozen_end = self._tail_start = 0
         self._frozen_format = QTextBlockFormat()
         self._tail: tuple[TextBlock, ...] = ()
         self._has_frozen = False
@@ -34,21 +34,29 @@ class TextView(StillText):
             return
         cursor = QTextCursor(self.document())
         cursor.beginEditBlock()
-        self._drop_tail(cursor)
+        self._drop_tail(cursor, keeps_block=bool(frozen) or bool(tail))
         if frozen:
             self._renderer.append(cursor, frozen)
             self._has_frozen = True
             self._frozen_end = cursor.position()
             self._frozen_format = cursor.blockFormat()
+            self._tail_start = self._frozen_end + (0 if is_unused(cursor) else 1)
         self._renderer.append(cursor, tail)
         cursor.endEditBlock()
         self._tail = tail
 
-    def _drop_tail(self, cursor: QTextCursor) -> None:
+    def _drop_tail(self, cursor: QTextCursor, *, keeps_block: bool) -> None:
+        """Remove the tail; its first block may stay, empty, for what comes in its place.
+
+        Then the last frozen block is not touched at all. A table stands in no block of its own.
+        """
         cursor.movePosition(QTextCursor.MoveOperation.End)
         if not self._tail:
             return
-        cursor.setPosition(self._frozen_end, QTextCursor.MoveMode.KeepAnchor)
+        stays = keeps_block and not isinstance(self._tail[0], Table)
+        start = self._tail_start if stays else self._frozen_end
+        cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
-        # joining two blocks may leave the format of the second
-        cursor.setBlockFormat(self._frozen_format)
+        if not stays and cursor.blockFormat() != self._frozen_format:
+            # joining two blocks may leave the format of the second
+            cursor.setBlockFormat(self._frozen_format)

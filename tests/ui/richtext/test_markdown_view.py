@@ -1,0 +1,152 @@
+"""A text that grows ends up as the same document as one shown whole."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QImage, QTextDocument
+
+from tests.ui.richtext.pieces import PIECES
+from ui.richtext.code_view import CodeView
+from ui.richtext.markdown_view import MarkdownView
+from ui.richtext.text_view import TextView
+from ui.theme import ThemeSource
+
+
+@pytest.fixture
+def make_view(qtbot):
+    look = ThemeSource()
+
+    def make():
+        view = MarkdownView(look)
+        qtbot.addWidget(view)
+        return view
+
+    return make
+
+
+def picture(view):
+    """Texts and formats of all parts, comparable."""
+    return [
+        ("code", part.block) if isinstance(part, CodeView) else ("text", describe(part.document()))
+        for part in view.parts
+    ]
+
+
+def describe(document):
+    lines = []
+    block = document.begin()
+    while block.isValid():
+        form = block.blockFormat()
+        spans = []
+        iterator = block.begin()
+        while not iterator.atEnd():
+            fragment = iterator.fragment()
+            char = fragment.charFormat()
+            spans.append((fragment.text(), char.fontWeight(), char.anchorHref()))
+            iterator += 1
+        lines.append((form.leftMargin(), form.topMargin(), form.headingLevel(), spans))
+        block = block.next()
+    return lines
+
+
+def shown_whole(view, text):
+    view.append(text)
+    view.finish()
+    return picture(view)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.lists(st.sampled_from(PIECES), max_size=30), st.lists(st.integers(1, 15), max_size=40))
+def test_growing_and_whole_texts_look_the_same(make_view, pieces, sizes):
+    text = "".join(pieces)
+    view = make_view()
+    position = 0
+    for size in sizes:
+        view.append(text[position : position + size])
+        position += size
+    view.append(text[position:])
+    view.finish()
+    assert picture(view) == shown_whole(make_view(), text)
+
+
+def test_set_text_arrives_in_slices_and_is_the_same(qtbot, make_view):
+    text = "# Title\n\n" + "A paragraph with **bold** words.\n\n```py\nx = 1\n```\n\n" * 400
+    view = make_view()
+    view.set_text(text)
+    assert view.is_building
+    qtbot.waitUntil(lambda: not view.is_building)
+    assert picture(view) == shown_whole(make_view(), text)
+
+
+def test_frozen_text_is_not_touched_again(make_view):
+    view = make_view()
+    view.append("First paragraph.\n\nSecond\npara")
+    (part,) = view.parts
+    assert isinstance(part, TextView)
+    changes = []
+    part.document().contentsChange.connect(lambda at, *_: changes.append(at))
+    for word in ("graph ", "that ", "grows.\n\n", "Third."):
+        view.append(word)
+    assert changes
+    assert min(changes) > len("First paragraph.")
+
+
+def test_code_is_one_part_that_grows(make_view):
+    view = make_view()
+    view.append("Before\n\n```python\na = 1\n")
+    code = view.parts[1]
+    view.append("b = 2\n")
+    assert view.parts[1] is code
+    assert code.block.text == "a = 1\nb = 2"
+    view.append("```\nAfter")
+    view.finish()
+    assert view.parts[1] is code
+    assert [type(part) for part in view.parts] == [TextView, CodeView, TextView]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![x](file:///etc/passwd)",
+        "![x](file://host/share/x.png)",
+        "![x](https://example.org/x.png)",
+        '<img src="file:///etc/passwd">',
+        "![x](data:image/png;base64,AAAA)",
+    ],
+)
+def test_nothing_is_loaded(make_view, text):
+    view = make_view()
+    view.append(text + " tail\n\n")
+    view.finish()
+    for part in view.parts:
+        document = part.document()
+        for address in ("file:///etc/passwd", "https://example.org/x.png"):
+            kind = QTextDocument.ResourceType.ImageResource.value
+            loaded = document.resource(kind, QUrl(address))
+            assert not loaded or (isinstance(loaded, QImage) and loaded.isNull())
+        assert "\ufffc" not in document.toPlainText()
+
+
+def test_javascript_is_no_link(make_view):
+    view = make_view()
+    view.append("[a](javascript:alert(1)) [b](https://example.org/)")
+    view.finish()
+    assert "javascript" not in view.parts[0].document().toHtml().split("href")[-1]
+
+
+def test_hostile_texts_do_not_hang(qtbot, make_view):
+    for text in ("word " * 40_000, ">" * 5_000 + " deep\n", "[" * 6_000, "*a **b " * 900):
+        view = make_view()
+        view.set_text(text)
+        qtbot.waitUntil(lambda view=view: not view.is_building, timeout=60_000)
+        assert view.height_for(600) > 0
+
+
+def test_links_are_reported_not_opened(qtbot, make_view):
+    view = make_view()
+    view.append("[a](https://example.org/x?y=1)")
+    view.finish()
+    with qtbot.waitSignal(view.link_clicked) as signal:
+        view.parts[0].anchorClicked.emit(QUrl("https://example.org/x?y=1"))
+    assert signal.args == ["https://example.org/x?y=1"]
