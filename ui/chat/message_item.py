@@ -58,7 +58,7 @@ class MessageItem(QWidget):
         self._copy.clicked.connect(self._copy_text)
         self._previous = self._button(tr("Previous version"), Icon.CHEVRON_LEFT)
         self._previous.clicked.connect(self._show_previous)
-        self._version = self._button("", None)
+        self._version = self._button(tr("Version"), None)
         self._version.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._version.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._next = self._button(tr("Next version"), Icon.CHEVRON_RIGHT)

@@ -1,0 +1,100 @@
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from engine.api import FinishReason
+from tests.ui.chat.test_stats_line import TIMELINE
+from ui.chat.assistant_item import AssistantItem
+from ui.chat.rows import AnswerStats, MessageRow, MessageStatus
+from ui.theme import ThemeSource
+
+ROW = MessageRow(
+    7, "assistant", "Answer.", stats=AnswerStats(TIMELINE, FinishReason.END_OF_TEXT), version=2,
+    num_versions=3,
+)  # fmt: skip
+
+
+@pytest.fixture
+def make_item(qtbot):
+    parents = []
+
+    def make(row):
+        parent = QWidget()
+        qtbot.addWidget(parent)
+        parents.append(parent)
+        parent.resize(600, 400)
+        item = AssistantItem(ThemeSource(), row, parent)
+        item.setGeometry(0, 0, 600, item.height_for(600))
+        parent.show()
+        item.show()
+        return item
+
+    return make
+
+
+def names(item):
+    return [button.accessibleName() for button in item.shown_actions()]
+
+
+def press(qtbot, item, name):
+    (button,) = [b for b in item.shown_actions() if b.accessibleName() == name]
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_a_finished_answer_shows_figures_and_versions(qtbot, make_item):
+    item = make_item(ROW)
+    assert item.stats.text().startswith("84 tokens")
+    assert "Version 2/3" in names(item)
+    with qtbot.waitSignal(item.show_version) as signal:
+        press(qtbot, item, "Next version")
+    assert signal.args == [7, 3]
+    with qtbot.waitSignal(item.show_version) as signal:
+        press(qtbot, item, "Previous version")
+    assert signal.args == [7, 1]
+    with qtbot.waitSignal(item.regenerate):
+        press(qtbot, item, "Regenerate")
+
+
+def test_a_partial_answer_says_so_and_can_go_on(qtbot, make_item):
+    item = make_item(MessageRow(7, "assistant", "Half", status=MessageStatus.PARTIAL))
+    assert item.stats.text() == "Cut off when the app closed"
+    assert item.is_revealed()
+    with qtbot.waitSignal(item.continue_answer):
+        press(qtbot, item, "Continue")
+
+
+def test_a_failure_keeps_the_text_and_offers_a_retry(qtbot, make_item):
+    row = MessageRow(7, "assistant", "Some", status=MessageStatus.FAILED, failure="It broke.")
+    item = make_item(row)
+    assert item.body.parts[0].document().toPlainText() == "Some"
+    assert item.failure.accessibleName() == "It broke."
+    with qtbot.waitSignal(item.regenerate):
+        qtbot.mouseClick(item.failure.retry, Qt.MouseButton.LeftButton)
+
+
+def test_progress_ends_with_the_first_text(make_item):
+    item = make_item(MessageRow(7, "assistant", "", status=MessageStatus.STREAMING))
+    item.show_progress("Reading the prompt", 0.5)
+    assert not item.progress.isHidden()
+    assert not names(item)
+    item.append("Hi")
+    assert item.progress.isHidden()
+    item.finish(replace(ROW, text="Hi there"), "Hi")
+    assert item.body.parts[0].document().toPlainText() == "Hi there"
+    assert "Regenerate" in names(item)
+
+
+def test_while_busy_nothing_new_can_be_started(make_item):
+    item = make_item(ROW)
+    item.set_busy(is_busy=True)
+    enabled = {b.accessibleName() for b in item.shown_actions() if b.isEnabled()}
+    assert "Copy message" in enabled
+    assert not {"Regenerate", "Next version", "Previous version"} & enabled
+
+
+def test_copy_puts_the_source_on_the_clipboard(qtbot, make_item, qapp):
+    item = make_item(replace(ROW, text="**bold**"))
+    press(qtbot, item, "Copy message")
+    assert qapp.clipboard().text() == "**bold**"
