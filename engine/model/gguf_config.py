@@ -29,8 +29,6 @@ def read_gguf_config(file: GgufFile) -> ModelConfig:
     hidden = fields.whole(f"{arch}.embedding_length")
     head_dim = fields.whole(f"{arch}.attention.key_length", hidden // max(1, num_heads))
     rotary_dim = fields.whole(f"{arch}.rope.dimension_count", head_dim)
-    if rotary_dim != head_dim:
-        raise fields.unsupported(f"rotation of {rotary_dim} of {head_dim} dimensions a head")
     tensors = file.tensors
     config = ModelConfig(
         model_type=arch,
@@ -53,7 +51,10 @@ def read_gguf_config(file: GgufFile) -> ModelConfig:
         bos_id=next(iter(fields.ids("tokenizer.ggml.bos_token_id")), None),
         eos_ids=_eos_ids(fields),
     )
-    return check_config(config, str(file.path))
+    check_config(config, str(file.path))
+    if rotary_dim != head_dim:
+        raise fields.unsupported(f"rotation of {rotary_dim} of {head_dim} dimensions a head")
+    return config
 
 
 def _vocab_size(file: GgufFile, fields: Fields, arch: str) -> int:

@@ -100,6 +100,8 @@ class SafetensorsFile:
                 path=str(self.path),
                 feature=info.dtype,
             )
+        if not info.nbytes:
+            return torch.empty(info.shape, dtype=dtype)
         raw = np.frombuffer(self._data, np.uint8, info.nbytes, info.offset).copy()
         return torch.from_numpy(raw).view(dtype).view(info.shape)
 

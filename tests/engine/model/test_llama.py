@@ -170,6 +170,19 @@ def test_counts_its_bytes() -> None:
     }
 
 
+def test_a_bias_that_only_some_parts_have_is_zero_elsewhere() -> None:
+    weights = random_state_dict(replace(CONFIG, attention_bias=True))
+    lonely = {k: v for k, v in weights.items() if not k.endswith(("k_proj.bias", "o_proj.bias"))}
+    zeros = {k: torch.zeros_like(v) for k, v in weights.items() if k not in lonely}
+    results = []
+    for tensors in (lonely, lonely | zeros):
+        storage = make_storage(CONFIG, num_blocks=2, block_size=16)
+        sequence = CachedSequence((0, 1))
+        decoder = build_llama(StateDictSource(CONFIG, tensors))
+        results.append(all_logits(decoder, storage, sequence, IDS[:20], [20]))
+    torch.testing.assert_close(*results)
+
+
 @pytest.mark.parametrize(
     "config",
     [replace(CONFIG, rotary_dim=4), replace(CONFIG, rope_scaling=RopeScaling("yarn", 2.0))],

@@ -1,0 +1,176 @@
+"""Loading: order, refusals, cancellation, and the starter model."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.api import Device, LoadProgress, LoadStage, ModelOptions, Precision
+from engine.errors import (
+    EngineError,
+    LoadCancelledError,
+    ModelCorruptError,
+    ModelMissingError,
+    ModelUnsupportedError,
+    OutOfMemoryError,
+)
+from engine.model import loader
+from engine.model.batch import ForwardBatch, Segment
+from engine.model.loader import LoadedModel, load_model
+from tests.helpers.gguf_files import ARRAY, STRING, llama_metadata, llama_parameters, write_llama
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A tiny Llama with a byte-level vocabulary of 128 pieces."""
+    pieces = ["<unk>", "<s>", "</s>", *(chr(33 + i) for i in range(94)), "ab"]
+    pieces += [f"<extra_{i}>" for i in range(128 - len(pieces))]
+    kinds = [3, 3, 3, *([1] * 95), *([5] * 30)]
+    metadata = llama_metadata()
+    metadata["tokenizer.ggml.model"] = (STRING, "gpt2")
+    metadata["tokenizer.ggml.pre"] = (STRING, "smollm")
+    metadata["tokenizer.ggml.tokens"] = (ARRAY, (STRING, pieces))
+    metadata["tokenizer.ggml.token_type"] = (ARRAY, (5, kinds))
+    metadata["tokenizer.ggml.merges"] = (ARRAY, (STRING, ["a b"]))
+    return write_llama(tmp_path / "tiny.gguf", llama_parameters(), metadata)
+
+
+def load(path: Path | str, **options) -> LoadedModel:
+    wanted = ModelOptions(str(path), device=Device.CPU, threads=1, **options)
+    return load_model(wanted, [].append, bool)
+
+
+def logits(model: LoadedModel, ids: list[int]) -> torch.Tensor:
+    rows = torch.arange(len(ids))
+    blocks = tuple(range(-(-len(ids) // model.config.kv.block_size)))
+    batch = ForwardBatch(torch.tensor(ids), rows, rows, (Segment(0, len(ids), 0, blocks),), rows)
+    return model.decoder.forward(batch, model.storage, bool)
+
+
+def test_info(tiny):
+    model = load(tiny, weights=Precision.FP32)
+    info = model.info
+    assert info.name == "Tiny"
+    assert info.license == "apache-2.0"
+    assert info.num_parameters == sum(v.numel() for v in llama_parameters().values())
+    assert info.weights_bytes == 4 * info.num_parameters  # the tied table counts once
+    assert info.weights_bytes == model.decoder.weights_bytes
+    assert info.file_bytes == tiny.stat().st_size
+    assert info.kv_budget_bytes == model.config.kv.total_bytes == model.storage.nbytes
+    assert info.context_length == info.trained_context_length == 256
+    assert not info.has_chat_template
+    assert info.kernels
+    assert info.load_ns > 0
+    assert torch.get_num_threads() == 1
+
+
+@pytest.mark.parametrize("precision", [Precision.BF16, Precision.INT8])
+def test_precisions_agree_with_float32(tiny, precision):
+    ids = [5, 9, 30, 77, 100]
+    exact = logits(load(tiny, weights=Precision.FP32), ids)
+    close = logits(load(tiny, weights=precision), ids)
+    assert (close - exact).norm() / exact.norm() < 0.05
+
+
+def test_stages_in_order(tiny):
+    seen: list[LoadProgress] = []
+    load_model(ModelOptions(str(tiny), threads=1), seen.append, bool)
+    stages = [stage for stage, _ in itertools.groupby(progress.stage for progress in seen)]
+    assert stages == [
+        LoadStage.READING_HEADER,
+        LoadStage.TOKENIZER,
+        LoadStage.WEIGHTS,
+        LoadStage.KV_CACHE,
+        LoadStage.WARM_UP,
+    ]
+    done = [progress.done for progress in seen if progress.stage is LoadStage.WEIGHTS]
+    assert done == sorted(done)
+    assert all(progress.done <= progress.total for progress in seen)
+    assert all(progress.path == str(tiny) for progress in seen)
+
+
+def test_cancel_at_every_question(tiny):
+    questions = itertools.count()
+    load_model(ModelOptions(str(tiny), threads=1), [].append, lambda: next(questions) < 0)
+    total = next(questions)
+    for last in range(0, total, 3):
+        asked = itertools.count()
+
+        def is_cancelled(last=last, asked=asked) -> bool:
+            return next(asked) >= last
+
+        with pytest.raises(LoadCancelledError):
+            load_model(ModelOptions(str(tiny), threads=1), [].append, is_cancelled)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("gone.gguf", None, ModelMissingError),
+        ("empty.gguf", b"", ModelCorruptError),
+        ("page.gguf", b"<html>", ModelCorruptError),
+        ("model.bin", b"\x80\x02", ModelUnsupportedError),
+    ],
+)
+def test_refusals(tmp_path, name, content, kind):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(kind) as caught:
+        load(path)
+    assert str(caught.value).endswith(".")
+
+
+def test_no_path():
+    with pytest.raises(ModelMissingError):
+        load("")
+
+
+def test_an_empty_folder(tmp_path):
+    with pytest.raises(ModelMissingError):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_failed_allocations_are_named(tiny, monkeypatch, error):
+    def fail(*_args: object) -> None:
+        raise error
+
+    monkeypatch.setattr(loader, "PagedStorage", fail)
+    with pytest.raises(OutOfMemoryError) as caught:
+        load(tiny)
+    assert isinstance(caught.value, EngineError)
+    assert set(caught.value.details) == {"needed", "available"}
+
+
+def test_other_faults_stay_themselves(tiny, monkeypatch):
+    def fail(*_args: object) -> None:
+        raise RuntimeError("a broken invariant")
+
+    monkeypatch.setattr(loader, "PagedStorage", fail)
+    with pytest.raises(RuntimeError, match="broken invariant"):
+        load(tiny)
+
+
+def test_starter_model(starter_model):
+    model = load(starter_model, context_length=256)
+    assert model.info.precision is Precision.INT4
+    assert model.info.has_chat_template
+    assert model.info.weights_bytes < model.info.file_bytes
+    ids = model.tokenizer.encode("The capital of France is", parse_special=False)
+    best = int(logits(model, ids)[-1].argmax())
+    assert model.tokenizer.token_bytes(best) == b" Paris"

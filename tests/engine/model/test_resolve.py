@@ -1,0 +1,128 @@
+"""What "auto" becomes on different machines, and what is refused."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.api import Device, ModelOptions, Precision
+from engine.errors import InvalidRequestError, OutOfMemoryError
+from engine.model.gguf_source import GgufSource
+from engine.model.resolve import Machine, choose_machine, estimate_weights, resolve
+from tests.helpers.gguf_files import llama_parameters, write_llama
+
+GB = 1 << 30
+CPU = Machine(Device.CPU, 16 * GB, 8 * GB, has_native_bf16=False, physical_cores=4)
+GPU = Machine(Device.CUDA, 8 * GB, 6 * GB, has_native_bf16=True, physical_cores=4)
+OPTIONS = ModelOptions("tiny.gguf")
+# K and V of two layers, two key-value heads of 16, float32; blocks of 16 tokens
+TOKEN_BYTES = 2 * 2 * 2 * 16 * 4
+BLOCK_BYTES = 16 * TOKEN_BYTES
+
+
+@pytest.fixture
+def source(tmp_path):
+    return GgufSource.open(write_llama(tmp_path / "tiny.gguf", llama_parameters()))
+
+
+@pytest.fixture
+def four_bit(tmp_path):
+    path = write_llama(tmp_path / "four.gguf", llama_parameters(), four_bit=True)
+    return GgufSource.open(path)
+
+
+def test_precision_follows_the_file(source, four_bit):
+    assert resolve(OPTIONS, source, CPU).precision is Precision.INT8
+    assert resolve(OPTIONS, four_bit, CPU).precision is Precision.INT4
+    chosen = replace(OPTIONS, weights=Precision.FP32)
+    assert resolve(chosen, four_bit, CPU).precision is Precision.FP32
+
+
+@pytest.mark.parametrize(
+    ("precision", "machine", "dtype"),
+    [
+        (Precision.INT8, CPU, "float32"),
+        (Precision.INT4, replace(CPU, has_native_bf16=True), "float32"),
+        (Precision.BF16, CPU, "float32"),
+        (Precision.BF16, replace(CPU, has_native_bf16=True), "bfloat16"),
+        (Precision.FP32, GPU, "float32"),
+        (Precision.INT4, GPU, "bfloat16"),
+        (Precision.INT8, replace(GPU, has_native_bf16=False), "float16"),
+    ],
+)
+def test_compute_dtype(source, precision, machine, dtype):
+    config = resolve(replace(OPTIONS, weights=precision), source, machine)
+    assert config.compute_dtype == config.kv_dtype == dtype
+
+
+def test_defaults(source):
+    config = resolve(OPTIONS, source, CPU)
+    assert config.threads == 4
+    assert config.context_length == 256
+    assert config.kv.bytes_per_token == TOKEN_BYTES
+    assert config.kv.num_blocks == 4 * 256 // 16
+
+
+def test_a_small_memory_holds_one_context(source):
+    config = resolve(OPTIONS, source, replace(CPU, total_bytes=GB // 1024))
+    assert config.kv.num_blocks == 256 // 16
+
+
+def test_an_open_context_shrinks_to_what_fits(source):
+    weights = estimate_weights(source.shapes, Precision.INT8)
+    room = (256 << 20) + weights + 128 * 96 * 4 + 3 * BLOCK_BYTES
+    config = resolve(OPTIONS, source, replace(CPU, available_bytes=room))
+    assert 16 <= config.context_length < 256
+    assert config.context_length == config.kv.num_blocks * 16
+
+
+def test_a_context_asked_for_must_fit(source):
+    weights = estimate_weights(source.shapes, Precision.INT8)
+    machine = replace(CPU, available_bytes=(256 << 20) + weights + 128 * 64 * 4)
+    with pytest.raises(OutOfMemoryError) as caught:
+        resolve(replace(OPTIONS, context_length=256), source, machine)
+    assert caught.value.details["needed"] > caught.value.details["available"]
+
+
+def test_weights_must_fit(source):
+    with pytest.raises(OutOfMemoryError):
+        resolve(OPTIONS, source, replace(CPU, available_bytes=100 << 20))
+
+
+def test_budget_by_number(source):
+    config = resolve(replace(OPTIONS, kv_budget_bytes=5 * BLOCK_BYTES + 1), source, CPU)
+    assert config.kv.num_blocks == 5
+    assert config.context_length == 80
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"context_length": 8},
+        {"context_length": 257},
+        {"threads": 0},
+        {"max_batch_tokens": 0},
+        {"max_streams": 0},
+        {"kv_budget_bytes": 0},
+    ],
+)
+def test_options_out_of_range(source, changes):
+    with pytest.raises(InvalidRequestError):
+        resolve(replace(OPTIONS, **changes), source, CPU)
+
+
+def test_this_machine():
+    machine = choose_machine(Device.CPU)
+    assert machine.device is Device.CPU
+    assert machine.physical_cores >= 1
+    assert 0 < machine.available_bytes <= machine.total_bytes
+
+
+def test_cuda_that_is_not_there(monkeypatch):
+    monkeypatch.setattr("engine.model.resolve.find_gpu", _no_gpu)
+    with pytest.raises(InvalidRequestError, match="CUDA"):
+        choose_machine(Device.CUDA)
+    assert choose_machine(Device.AUTO).device is Device.CPU
+
+
+def _no_gpu() -> None:
+    return None
