@@ -24,7 +24,7 @@ from engine.model.config import ModelConfig
 from engine.model.mlp import GatedMLP
 from engine.model.norm import RMSNorm
 from engine.model.rope import RotaryTable, inverse_frequencies
-from engine.model.source import WeightSource
+from engine.model.source import WeightSource, optional_shapes
 from engine.quant.embedding import Embedding, make_tied
 from engine.quant.layout import concat_rows
 from engine.quant.linear import Linear, make_linear
@@ -150,20 +150,23 @@ class LlamaDecoder:
         attention = StepAttention(batch, storage, self._heads, self._dtype)
         rotation = self._rotary.rows(batch.positions, self._head_scales)
         x = self._embedding(batch.token_ids)
+        rows = batch.logit_rows
+        last = len(self._layers) - 1
         for index, layer in enumerate(self._layers):
             if interrupted():
                 raise ForwardInterruptedError
-            mixed = self._mix(layer, layer.attention_norm(x), rotation)
-            storage.append(index, batch.slots, mixed[:, self._heads.num_heads :])
-            out = layer.o(attention(index, mixed[:, : self._heads.num_heads]))
-            if layer.o_bias is not None:
-                out += layer.o_bias
-            x += out
-            x += layer.mlp(layer.ffn_norm(x))
-        rows = x if batch.logit_rows.shape[0] == x.shape[0] else x[batch.logit_rows]
-        return self._head(self._norm(rows)).float()
+            heads = self._project(layer, layer.attention_norm(x), rotation)
+            storage.append(index, batch.slots, heads[:, self._heads.num_heads :])
+            if index == last and rows.shape[0] == 0:
+                return torch.empty(0, self.config.vocab_size, device=self._device)
+            mixed = attention(index, heads[:, : self._heads.num_heads])
+            if index == last and rows.shape[0] < x.shape[0]:
+                # no later layer reads the others
+                x, mixed = x[rows], mixed[rows]
+            self._transform_(layer, x, mixed)
+        return self._head(self._norm(x)).float()
 
-    def _mix(
+    def _project(
         self, layer: LlamaLayer, x: torch.Tensor, rotation: tuple[torch.Tensor, torch.Tensor]
     ) -> torch.Tensor:
         """Project x [T, hidden] to rotated q and k, and v: [T, heads + 2 kv_heads, head_dim]."""
@@ -174,6 +177,15 @@ class LlamaDecoder:
         rotated = self._heads.num_heads + self._heads.num_kv_heads
         self._rotary.rotate_(heads[:, :rotated], *rotation)
         return heads
+
+    @staticmethod
+    def _transform_(layer: LlamaLayer, x: torch.Tensor, mixed: torch.Tensor) -> None:
+        """Everything after attention, added to x [T, hidden] in place."""
+        out = layer.o(mixed)
+        if layer.o_bias is not None:
+            out += layer.o_bias
+        x += out
+        x += layer.mlp(layer.ffn_norm(x))
 
 
 class _Builder:
@@ -207,10 +219,15 @@ class _Builder:
         return RMSNorm(weight, self._source.config.rms_norm_eps)
 
     def bias(self, *names: str) -> torch.Tensor | None:
-        """Several biases end to end; parts the checkpoint lacks cannot be told apart from zero."""
+        """Several biases end to end, zero where the checkpoint has none; None if it has no one."""
         if not any(self._source.has(name) for name in names):
             return None
-        return torch.cat([self._source.vector(n) for n in names]).to(self._device, self._dtype)
+        shapes = optional_shapes(self._source.config)
+        parts = [
+            self._source.vector(name) if self._source.has(name) else torch.zeros(shapes[name])
+            for name in names
+        ]
+        return torch.cat(parts).to(self._device, self._dtype)
 
     def layer(self, index: int) -> LlamaLayer:
         at = f"layers.{index}."

@@ -1,12 +1,15 @@
 """Our Llama against transformers': the same random weights, the same logits, in float32."""
 
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
 from engine.model.config import ModelConfig, RopeScaling
+from engine.model.hf_source import HfSource
 from tests.helpers.decoding import CachedSequence, all_logits, build_llama, make_storage
 from tests.helpers.state_dict_source import StateDictSource, random_state_dict
 
@@ -130,4 +133,22 @@ def test_mistral_without_a_window_is_a_llama() -> None:
     storage = make_storage(config, num_blocks=8, block_size=8)
     sequence = CachedSequence(tuple(range(8)))
     logits = all_logits(decoder, storage, sequence, ids, SCHEDULES["odd chunks"])
+    torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gqa", "tied", "biases", "llama3"])
+@pytest.mark.parametrize("shard_size", ["50GB", "20KB"])
+def test_a_saved_folder_gives_the_same_logits(name: str, shard_size: str, tmp_path: Path) -> None:
+    """What save_pretrained writes, in one file or many, through our own reader."""
+    config = CONFIGS[name]
+    ids = list(range(NUM_TOKENS))
+    reference = _llama(config, random_state_dict(config))
+    reference.save_pretrained(tmp_path, max_shard_size=shard_size)
+    with torch.inference_mode():
+        expected = reference(torch.tensor([ids])).logits[0]
+    with closing(HfSource.open(tmp_path)) as source:
+        decoder = build_llama(source)
+    storage = make_storage(config, num_blocks=8, block_size=8)
+    sequence = CachedSequence(tuple(range(8)))
+    logits = all_logits(decoder, storage, sequence, ids, SCHEDULES["whole prefill"])
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
