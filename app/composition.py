@@ -40,7 +40,7 @@ from ui.settings.panel import SettingsPanel
 from ui.sidebar.panel import Sidebar
 from ui.theme import ThemeSource
 
-ENGINE_TIMEOUT_S = 10.0
+ENGINE_TIMEOUT_S = 5.0
 STORE_TIMEOUT_S = 10.0
 PAINT_TIMEOUT_MS = 1000
 logger = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ class Application(QObject):
         if report.num_recovered:
             self.services.tasks.run(self.services.store.conversations, self._on_recovered)
         else:
-            self.controllers.chat.open(None)
+            self.controllers.chat.begin()
         self.controllers.sidebar.refresh()
 
     def _words_about_last_run(self, report: OpenReport) -> list[str]:
@@ -141,7 +141,7 @@ class Application(QObject):
 
     def _on_recovered(self, conversations: list[Conversation]) -> None:
         latest = conversations[0].conversation_id if conversations else None
-        self.controllers.chat.open(latest)
+        self.controllers.chat.begin(latest)
 
     def _on_store_failed(self, error: Exception) -> None:
         self.notify(sentence(failure_of(error)))
@@ -177,8 +177,10 @@ class Application(QObject):
         controllers.answers.close()
         services.tasks.run(services.store.close)
         has_store_ended = services.tasks.close(STORE_TIMEOUT_S)
-        if not (has_engine_ended and has_store_ended):
-            logger.warning("Ended late: engine %s, store %s", has_engine_ended, has_store_ended)
+        if not has_engine_ended:  # it may still import torch; everything it said is on disk
+            logger.info("The engine did not end in time")
+        if not has_store_ended:
+            logger.warning("The last changes may not be on disk: the store did not end in time")
         return has_engine_ended and has_store_ended
 
 

@@ -13,6 +13,7 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 RAISE = b"raise\n"
 TIMEOUT_MS = 2000
+ENDING_MS = 20_000
 logger = logging.getLogger(__name__)
 
 
@@ -34,33 +35,38 @@ class SingleInstance(QObject):
     def claim(self) -> bool:
         """Become the one instance; False when another is, which is then asked to show itself.
 
-        A folder that cannot hold a lock does not keep the app from starting.
+        One that no longer listens is about to end: it is waited for. A folder that cannot hold a
+        lock does not keep the app from starting.
         """
         if not self._lock.tryLock(0):
-            if self._lock.error() is QLockFile.LockError.LockFailedError:
-                self._ask_to_raise()
+            if self._lock.error() is not QLockFile.LockError.LockFailedError:
+                logger.warning("No instance lock: %s", self._lock.error())
+                return True
+            if self._ask_to_raise() or not self._lock.tryLock(ENDING_MS):
                 return False
-            logger.warning("No instance lock: %s", self._lock.error())
-            return True
         QLocalServer.removeServer(self._name)  # left by a process that was killed
         if not self._server.listen(self._name):
             logger.warning("No instance socket: %s", self._server.errorString())
         return True
+
+    def stop_listening(self) -> None:
+        """The window is closed: there is nothing left to raise."""
+        self._server.close()
 
     def release(self) -> None:
         """Let another instance start."""
         self._server.close()
         self._lock.unlock()
 
-    def _ask_to_raise(self) -> None:
+    def _ask_to_raise(self) -> bool:
         socket = QLocalSocket()
         socket.connectToServer(self._name)
-        if socket.waitForConnected(TIMEOUT_MS):
-            socket.write(RAISE)
-            socket.waitForBytesWritten(TIMEOUT_MS)
-            socket.disconnectFromServer()
-        else:
-            logger.warning("The running window did not answer: %s", socket.errorString())
+        if not socket.waitForConnected(TIMEOUT_MS):
+            return False
+        socket.write(RAISE)
+        socket.waitForBytesWritten(TIMEOUT_MS)
+        socket.disconnectFromServer()
+        return True
 
     @Slot()
     def _on_connection(self) -> None:

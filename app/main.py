@@ -1,6 +1,6 @@
 """Starts the app. Prints nothing; what there is to say is said in the window or the log.
 
-The order: arguments, paths, log, crash reports -> QApplication -> one instance -> settings,
+The order: arguments, paths, log -> QApplication -> one instance -> crash reports -> settings,
 language, look -> the window on the screen -> (its first paint) -> store, conversations, engine
 thread with torch, model. ``app.composition`` has the second half.
 """
@@ -27,6 +27,7 @@ from PySide6.QtCore import (
     QSocketNotifier,
     Qt,
     QTranslator,
+    Signal,
     Slot,
 )
 from PySide6.QtGui import QGuiApplication
@@ -49,16 +50,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     paths = app_paths(arguments.home)
     handlers = start_logging(paths.logs)
-    crash = CrashWatch(paths.logs)
-    crash.start()
     try:
         paths.create()
     except OSError as error:  # the window still opens, and says what cannot be saved
         logger.warning("A folder cannot be made: %s", error)
     try:
-        return _run(arguments, paths, crash.previous)
+        return _run_alone(arguments, paths)
     finally:
-        crash.stop()
         stop_logging(handlers)
 
 
@@ -73,36 +71,49 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _run(arguments: argparse.Namespace, paths: Paths, crash_report: Path | None) -> int:
+def _run_alone(arguments: argparse.Namespace, paths: Paths) -> int:
     app = _make_application()
     instance = SingleInstance(paths.lock)
     if not instance.claim():
         return 0
+    crash = CrashWatch(paths.logs)  # not before: the report file is the running instance's
+    crash.start()
     try:
-        settings = Settings.load(paths.settings)
-        language = arguments.lang or settings.text("language")
-        translators = install_translators(app, language, resources_folder() / "translations")
-        application = build(
-            app,
-            paths,
-            settings,
-            StartOptions(arguments.model, arguments.scheme, crash_report),
-        )
-        instance.raise_requested.connect(application.raise_window)
-        interrupts = Interrupts(app)
-        application.start()
-        status = app.exec()
-        has_ended = application.close()
-        interrupts.stop()
-        for translator in translators:
-            app.removeTranslator(translator)
+        status, has_ended = _run(app, instance, arguments, paths, crash.previous)
     finally:
+        crash.stop()
         instance.release()
     if not has_ended:
         # a thread still computes inside torch: tearing the interpreter down under it would crash
         logging.shutdown()
         os._exit(status)
     return status
+
+
+def _run(
+    app: QApplication,
+    instance: SingleInstance,
+    arguments: argparse.Namespace,
+    paths: Paths,
+    crash_report: Path | None,
+) -> tuple[int, bool]:
+    """Show the window until it is closed; the exit status, and whether every thread has ended."""
+    settings = Settings.load(paths.settings)
+    language = arguments.lang or settings.text("language")
+    translators = install_translators(app, language, resources_folder() / "translations")
+    options = StartOptions(arguments.model, arguments.scheme, crash_report)
+    application = build(app, paths, settings, options)
+    instance.raise_requested.connect(application.raise_window)
+    interrupts = Interrupts(app)
+    interrupts.interrupted.connect(app.closeAllWindows)
+    application.start()
+    status = app.exec()
+    instance.stop_listening()
+    has_ended = application.close()
+    interrupts.stop()
+    for translator in translators:
+        app.removeTranslator(translator)
+    return status, has_ended
 
 
 def _make_application() -> QApplication:
@@ -124,6 +135,8 @@ def install_translators(app: QApplication, language: str, folder: Path) -> list[
     if language == "system":
         spoken = QLocale.system().uiLanguages()
         language = "zh_CN" if spoken and spoken[0].startswith("zh") else "en"
+    if language == "en":
+        return []
     installed = []
     qt_folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
     for name, place in ((f"qtbase_{language}", qt_folder), (language, str(folder))):
@@ -135,15 +148,16 @@ def install_translators(app: QApplication, language: str, folder: Path) -> list[
 
 
 class Interrupts(QObject):
-    """Ctrl+C in the terminal, and SIGTERM, close the window as a click would.
+    """Ctrl+C in the terminal, and SIGTERM, as a signal of Qt: ``interrupted``.
 
     Python runs signal handlers only between its own instructions, and Qt's loop has none: the
     signal's number arrives through a socket that wakes the loop.
     """
 
-    def __init__(self, app: QApplication) -> None:
-        super().__init__(app)
-        self._app = app
+    interrupted = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
         self._reader, self._writer = socket.socketpair()
         self._writer.settimeout(0)
         self._old_wakeup = signal.set_wakeup_fd(self._writer.fileno())
@@ -170,4 +184,4 @@ class Interrupts(QObject):
     @Slot()
     def _on_signal(self) -> None:
         self._reader.recv(64)
-        self._app.closeAllWindows()
+        self.interrupted.emit()

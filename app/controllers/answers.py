@@ -94,6 +94,11 @@ class Answers(QObject):
         """Ids of the conversations that have an answer in the making."""
         return frozenset(live.message.conversation_id for live in self._live.values())
 
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether an ended answer is not on disk yet."""
+        return bool(self._ended)
+
     def live_in(self, conversation_id: int) -> LiveAnswer | None:
         """The answer in the making of one conversation."""
         return next(self._live_of(conversation_id), None)

@@ -88,9 +88,25 @@ class ChatController(QObject):
             load = partial(store.conversation, conversation_id)
             tasks.run(load, partial(self._on_loaded, self._opening), late)
 
+    def begin(self, conversation_id: int | None = None) -> None:
+        """Show the first conversation of this run, unless a person was quicker."""
+        if self.is_untouched:
+            self.open(conversation_id)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was opened, written or sent yet."""
+        chat = self.open_chat
+        is_idle = self._opening == 0 and not self._is_sending and chat.conversation_id is None
+        return is_idle and not self._page.composer.text()
+
     def _on_unstarted(self, opening: int, conversation: Conversation | None) -> None:
-        if opening == self._opening:
-            self._show(OpenChat(), "" if conversation is None else conversation.draft)
+        if opening != self._opening or self._is_sending:
+            return
+        draft = "" if conversation is None else conversation.draft
+        if self.open_chat.conversation_id is None:  # what was typed meanwhile is newer
+            draft = self._page.composer.text() or draft
+        self._show(OpenChat(), draft)
 
     def _on_loaded(self, opening: int, loaded: tuple[Conversation, list[ChatMessage]]) -> None:
         if opening != self._opening:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -22,6 +23,16 @@ def test_the_second_start_raises_the_first_and_is_refused(qtbot, first, tmp_path
     with qtbot.waitSignal(first.raise_requested, timeout=5000):
         second = SingleInstance(tmp_path / "instance.lock")
         assert not second.claim()
+
+
+def test_one_that_is_about_to_end_is_waited_for(first, tmp_path):
+    first.stop_listening()
+    ending = threading.Timer(0.3, first.release)
+    ending.start()
+    second = SingleInstance(tmp_path / "instance.lock")
+    assert second.claim()
+    second.release()
+    ending.join()
 
 
 @pytest.mark.usefixtures("first")

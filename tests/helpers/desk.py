@@ -21,6 +21,8 @@ from app.tasks import SerialTasks
 from tests.helpers.fake_engine import FakeEngine, FakeEngines, Script
 from ui.chat.page import ChatPage
 from ui.chat.rows import MessageRow
+from ui.sidebar.model import ConversationModel
+from ui.sidebar.rows import ConversationRow
 
 T = TypeVar("T")
 
@@ -65,6 +67,7 @@ class Desk:
         has_model: bool = True,
     ) -> None:
         self.qtbot = qtbot
+        self._is_closed = False
         self.paths = app_paths(home)
         self.paths.create()
         if has_model:
@@ -81,6 +84,8 @@ class Desk:
             make_tasks=ImmediateTasks if is_immediate else SerialTasks,
         )
         self.window = self.application.window
+        self.current: int | str | None = "not yet"
+        self.chat.current_changed.connect(self._note_current)
         self.notices: list[str] = []
         for source in ("model", "chat", "sidebar", "settings"):
             getattr(self.application.controllers, source).notice.connect(self.notices.append)
@@ -117,6 +122,31 @@ class Desk:
     def texts(self) -> list[str]:
         return [row.text for row in self.rows]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the store is open and a conversation (or a new one) is shown."""
+        return self.current != "not yet"
+
+    @property
+    def listed(self) -> list[str]:
+        """Titles in the sidebar, top to bottom."""
+        return [row.title for row in self._listed_rows()]
+
+    @property
+    def listed_ids(self) -> list[int]:
+        """Ids in the sidebar, top to bottom."""
+        return [row.conversation_id for row in self._listed_rows()]
+
+    @property
+    def shown_notice(self) -> str:
+        """What the bar under the top bar says."""
+        return self.window._notice.text
+
+    def _listed_rows(self) -> list[ConversationRow]:
+        model = self.window.findChild(ConversationModel)
+        rows = (model.conversation_at(model.index(row)) for row in range(model.rowCount()))
+        return [row for row in rows if row is not None]
+
     def stored(self) -> list[ChatMessage]:
         """The open conversation's messages as they are on disk; needs ``is_immediate``."""
         return self.store.conversation(self.chat.open_chat.conversation_id)[1]
@@ -150,6 +180,11 @@ class Desk:
         self.qtbot.waitUntil(condition, timeout=timeout_ms)
 
     def close(self) -> None:
-        """End the app and drop the window."""
-        assert self.application.close()
-        self.window.deleteLater()
+        """End the app and drop the window; closing again does nothing."""
+        if not self._is_closed:
+            self._is_closed = True
+            assert self.application.close()
+            self.window.deleteLater()
+
+    def _note_current(self, conversation_id: int | None) -> None:
+        self.current = conversation_id
