@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console import SetupError, Shell, say
-from libraries import venv_package
 
 TORCH = "2.13.0"
 TORCH_INDEX_VARIABLE = "TOKENTIDE_TORCH_INDEX"
@@ -161,7 +160,6 @@ class Environment:
             raise SetupError(
                 f"{self.folder} exists and is no Python environment: move it away and start again."
             )
-        venv_package(self.shell, offline=False)
         broken = self.folder.exists()
         say("Making the broken .venv anew" if broken else "Making the Python environment .venv")
         result = self.shell.run([sys.executable, "-m", "venv", "--clear", str(self.folder)])

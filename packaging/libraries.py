@@ -1,15 +1,15 @@
 """System libraries on Linux: what Qt and the tests need, and how to get it.
 
 Each library is tried, not looked up by package. Installs through apt where that works without a
-question; elsewhere names the exact command. Knows nothing of Python packages.
+question; elsewhere names the exact command. Installs no Python packages.
 """
 
 import ctypes
+import importlib.util
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from console import SetupError, Shell, say
 
@@ -61,9 +61,9 @@ def missing_packages(
         missing += [p for program, p in TEST_PROGRAMS.items() if shutil.which(program) is None]
     if shutil.which("fc-list") is None:
         missing.append("fontconfig")
-    for language, package in FONTS.items():
-        if not _has_font(shell, language):
-            missing.append(package)
+    missing += [p for language, p in FONTS.items() if not _has_font(shell, language)]
+    if importlib.util.find_spec("ensurepip") is None:  # Debian keeps it in a package of its own
+        missing.append(f"python{sys.version_info[0]}.{sys.version_info[1]}-venv")
     return list(dict.fromkeys(missing))
 
 
@@ -80,14 +80,14 @@ def provide(packages: Sequence[str], shell: Shell, *, offline: bool) -> None:
         )
     if offline:
         raise SetupError(
-            f"The system packages {names} are missing and --offline was given: "
-            f"run once with a network, or install them with: {by_hand}"
+            "Some system packages are missing and --offline was given: run once with a network, "
+            f"or install them with  {by_hand}"
         )
     prefix = privilege(shell)
     if prefix is None:
         raise SetupError(
-            f"The system packages {names} are missing and installing them needs "
-            f"administrator rights: run  sudo {by_hand}  and start again."
+            "Some system packages are missing and installing them needs administrator rights: "
+            f"run  sudo {by_hand}  and start again."
         )
     say(f"Installing system packages: {names}")
     _apt_install(packages, prefix, shell)
@@ -122,17 +122,3 @@ def _has_font(shell: Shell, language: str) -> bool:
     pattern = f":lang={language}" if language else ":"
     found = shell.run(["fc-list", pattern, "family"])
     return found.code == 0 and bool(found.text.strip())
-
-
-def venv_package(shell: Shell, *, offline: bool) -> None:
-    """Make ``python -m venv`` usable: Debian keeps its second half in a package of its own."""
-    command = [sys.executable, "-c", "import ensurepip, venv"]
-    if shell.run(command).code == 0:
-        return
-    version = ".".join(map(str, sys.version_info[:2]))
-    if not sys.platform.startswith("linux") or not Path("/etc/debian_version").exists():
-        raise SetupError(
-            f"This Python {version} cannot make virtual environments (its modules venv and "
-            "ensurepip are missing): install a complete Python and start again."
-        )
-    provide([f"python{version}-venv"], shell, offline=offline)

@@ -57,6 +57,14 @@ def test_a_machine_without_fonts_gets_two(shell):
     assert found == ["fonts-dejavu-core", "fonts-wqy-microhei"]
 
 
+@pytest.mark.usefixtures("programs", "with_fonts")
+def test_a_python_without_its_second_half_asks_for_it(shell, monkeypatch):
+    monkeypatch.setattr(libraries.importlib.util, "find_spec", lambda _: None)
+    (found,) = libraries.missing_packages(tests=False, shell=shell, loads=lambda _: True)
+    assert found.startswith("python3.")
+    assert found.endswith("-venv")
+
+
 def test_nothing_missing_runs_nothing(shell):
     libraries.provide([], shell, offline=True)
     assert shell.commands == []
