@@ -20,7 +20,7 @@ _multiply_packed = torch.ops.aten._weight_int4pack_mm_for_cpu  # noqa: SLF001 - 
 
 GROUP_SIZES = (32, 64, 128, 256)
 _TILE = 64  # columns of one packed tile where the layout is known
-_MANY_ROWS = 128  # from here on unpacking costs less than the packed product
+_MANY_ROWS = 64  # from here on unpacking costs less than the packed product
 _UNPACK_VALUES = 1 << 19  # float32 values unpacked at a time: they stay in the cache
 
 
@@ -38,7 +38,7 @@ def has_fast_int4() -> bool:
         unpacked = _unpack(packed, 64, 0, 1).view(64, _TILE)
     except RuntimeError:
         return False
-    return torch.equal(unpacked.t(), quants.float() - 8)
+    return torch.equal(unpacked.t(), quants.float())
 
 
 def can_pack(weight: GroupedInt4Weight) -> bool:
@@ -47,7 +47,7 @@ def can_pack(weight: GroupedInt4Weight) -> bool:
 
 
 def _unpack(packed: torch.Tensor, columns: int, first: int, count: int) -> torch.Tensor:
-    """Tiles [first, first + count) as float32 quants - 8: [K, count * 64].
+    """Tiles [first, first + count) as float32 quants, 0 to 15: [K, count * 64].
 
     A packed tile is [K, 32] bytes: the low nibbles are outputs 0-31 of the tile, the high ones
     32-63. ``columns`` is K.
@@ -56,7 +56,7 @@ def _unpack(packed: torch.Tensor, columns: int, first: int, count: int) -> torch
     out = torch.empty(columns, count, _TILE)
     out[..., : _TILE // 2] = tiles & 15
     out[..., _TILE // 2 :] = tiles >> 4
-    return out.sub_(8).view(columns, count * _TILE)
+    return out.view(columns, count * _TILE)
 
 
 class Int4Linear(Linear):
@@ -120,8 +120,9 @@ class Int4Linear(Linear):
         step = max(1, _UNPACK_VALUES // (self._in_features * _TILE))
         for first in range(0, tiles, step):
             count = min(step, tiles - first)
-            pair = self._scales_and_zeros[:, first * _TILE : (first + count) * _TILE].float()
-            values = _unpack(self._packed, self._in_features, first, count)
-            groups = values.view(-1, self._group_size, count * _TILE)
-            groups.mul_(pair[:, None, :, 0]).add_(pair[:, None, :, 1])
-            yield values
+            part = self._scales_and_zeros[:, first * _TILE : (first + count) * _TILE].float()
+            scales, zeros = (half.contiguous().unsqueeze(1) for half in part.unbind(-1))
+            quants = _unpack(self._packed, self._in_features, first, count)
+            groups = quants.view(-1, self._group_size, count * _TILE)
+            groups.mul_(scales).add_(zeros - scales * 8)
+            yield quants

@@ -21,7 +21,7 @@ def row_errors(y: torch.Tensor, expected: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize(("n", "k"), SIZES)
-@pytest.mark.parametrize("m", [1, 3, 127, 128, 130])
+@pytest.mark.parametrize("m", [1, 3, 63, 64, 130])
 def test_agrees_with_the_float_product(n, k, m):
     weight = make(n, k)
     x = torch.randn(m, k)
@@ -67,7 +67,7 @@ def test_bytes_are_half_a_byte_a_weight_and_four_a_group():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("m", [0, 2, 128])
+@pytest.mark.parametrize("m", [0, 2, 64])
 def test_answers_in_the_dtype_of_x(dtype, m):
     linear = Int4Linear(make(64, 32))
     assert linear(torch.randn(m, 32, dtype=dtype)).dtype == dtype
