@@ -181,6 +181,10 @@ class AssistantItem(MessageItem):
         return self.body.has_selection()
 
     @override
+    def tab_stops(self) -> list[QWidget]:
+        return [*self.body.tab_stops(), self.failure.retry, *super().tab_stops()]
+
+    @override
     def shown_actions(self) -> Sequence[TextButton]:
         row = self.row
         if row.status is MessageStatus.STREAMING:

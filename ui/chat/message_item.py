@@ -81,6 +81,14 @@ class MessageItem(QWidget):
         self._is_busy = is_busy
         self.refresh_actions()
 
+    def tab_stops(self) -> list[QWidget]:
+        """What the Tab key visits, in reading order."""
+        return [
+            button
+            for button in self.shown_actions()
+            if button.focusPolicy() & Qt.FocusPolicy.TabFocus
+        ]
+
     def shown_actions(self) -> Sequence[TextButton]:
         """The buttons of the row under the message, left to right."""
         raise NotImplementedError
@@ -199,6 +207,10 @@ class UserItem(MessageItem):
     @override
     def has_selection(self) -> bool:
         return self._text.has_selection()
+
+    @override
+    def tab_stops(self) -> list[QWidget]:
+        return [self._more, *super().tab_stops()]
 
     @override
     def shown_actions(self) -> Sequence[TextButton]:

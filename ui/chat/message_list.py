@@ -9,13 +9,23 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
 from PySide6.QtCore import QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
+from PySide6.QtGui import (
+    QFocusEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from typing_extensions import override
 
 from ui.chat.assistant_item import AssistantItem
 from ui.chat.entries import Entries, Entry
-from ui.chat.message_item import MessageItem, UserItem
+from ui.chat.items import chain_tab_stops, drop_item, is_in_use, make_item
+from ui.chat.message_item import MessageItem
 from ui.chat.rows import MessageRow
 from ui.i18n import tr
 from ui.theme import TEXT_COLUMN_MAX, ThemeSource
@@ -45,6 +55,8 @@ class MessageList(QAbstractScrollArea):
         self._follows = True
         self._is_placing = False
         self._is_busy = False
+        self._are_tabs_chained = False
+        self._shows_focus = False
         self._last_value = 0
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -104,7 +116,7 @@ class MessageList(QAbstractScrollArea):
         entry.row, entry.text = row, row.text
         entry.is_painted = False
         if entry.item is not None and (was_streaming or entry.is_streaming):
-            self._drop(entry)
+            drop_item(entry)
         elif entry.item is not None:
             entry.item.set_row(row)
         self._changed(entry)
@@ -135,6 +147,7 @@ class MessageList(QAbstractScrollArea):
         entry.row, entry.text, entry.progress = row, row.text, None
         if isinstance(entry.item, AssistantItem):
             entry.item.finish(row, shown)
+            self._are_tabs_chained = False
         self._changed(entry)
 
     def set_busy(self, *, is_busy: bool) -> None:
@@ -248,6 +261,9 @@ class MessageList(QAbstractScrollArea):
         middle = (visible.start + visible.stop - 1) / 2
         missing = [i for i in self._wanted(1) if self._entries[i].item is None]
         if not missing:
+            if not self._are_tabs_chained:
+                chain_tab_stops(self, self._entries, self._to_end)
+                self._are_tabs_chained = True
             return
         missing.sort(key=lambda index: abs(index - middle))
         for index in missing:
@@ -259,8 +275,7 @@ class MessageList(QAbstractScrollArea):
         self._build_timer.start()
 
     def _make(self, entry: Entry) -> None:
-        kind = UserItem if entry.row.role == "user" else AssistantItem
-        item: MessageItem = kind(self._look, entry.current_row(), self._canvas)
+        item = make_item(self._look, entry, self._canvas)
         item.regenerate.connect(self.regenerate_requested)
         item.edit.connect(self.edit_requested)
         item.continue_answer.connect(self.continue_requested)
@@ -270,32 +285,18 @@ class MessageList(QAbstractScrollArea):
         item.selection_changed.connect(self._selection_changed)
         item.painted.connect(self._item_painted)
         item.set_busy(is_busy=self._is_busy)
-        if entry.progress is not None and isinstance(item, AssistantItem) and not entry.text:
-            item.show_progress(*entry.progress)
-        entry.item = item
-        entry.measured_width = 0
         item.show()
+        self._are_tabs_chained = False
 
     def _drop_far(self) -> None:
         near = self._wanted(_KEEP_SCREENS)
-        focus = QApplication.focusWidget()
         for index, entry in enumerate(self._entries):
-            item = entry.item
-            if item is None or index in near or entry.is_streaming:
-                continue
-            if item.has_selection() or (focus is not None and item.isAncestorOf(focus)):
-                continue
-            self._drop(entry)
-
-    def _drop(self, entry: Entry) -> None:
-        if entry.item is not None:
-            entry.item.hide()
-            entry.item.deleteLater()
-            entry.item = None
+            if entry.item is not None and index not in near and not is_in_use(entry):
+                drop_item(entry)
 
     def _drop_items(self) -> None:
         for entry in self._entries:
-            self._drop(entry)
+            drop_item(entry)
 
     def _rebuild(self) -> None:
         self._drop_items()
@@ -348,6 +349,27 @@ class MessageList(QAbstractScrollArea):
     @override
     def showEvent(self, event: QShowEvent) -> None:
         self._lay_out()
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        tabs = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+        self._shows_focus = event.reason() in tabs
+        self.viewport().update()
+
+    @override
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._shows_focus = False
+        self.viewport().update()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._shows_focus:
+            painter = QPainter(self.viewport())
+            painter.setPen(QPen(self._look.color("accent"), 2))
+            painter.drawRect(self.viewport().rect().adjusted(1, 1, -1, -1))
+            painter.end()
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -81,11 +81,16 @@ class CodeView(QWidget):
             known = 0
         cursor.insertText(block.text[known:], self._char)
         cursor.endEditBlock()
+        self.code.rest_caret()
         self._block = block
         self.update()
         if not block.is_open:
             colors = CodeColors(self._look.theme.name)
             self._highlighter.start(block.text, block.language, colors)
+
+    def tab_stops(self) -> list[QWidget]:
+        """The Copy button."""
+        return [self._copy]
 
     def height_for(self, width: int) -> int:
         """Height of header, lines and, where the code is wider, the sideways scroll bar."""

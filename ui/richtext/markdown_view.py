@@ -16,7 +16,7 @@ from ui.richtext.text_view import TextView
 from ui.theme import ThemeSource
 
 GAP = 14
-SLICE_CHARACTERS = 1_500
+SLICE_CHARACTERS = 700
 SLICE_NS = 6_000_000
 
 
@@ -88,6 +88,10 @@ class MarkdownView(QWidget):
         self._stream = MarkdownStream()
         self._base = 0
         self._drop_from(0)
+
+    def tab_stops(self) -> list[QWidget]:
+        """What the Tab key visits, in reading order."""
+        return [stop for part in self._parts for stop in part.tab_stops()]
 
     def has_selection(self) -> bool:
         """Whether the reader has marked something."""

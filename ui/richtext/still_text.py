@@ -59,6 +59,7 @@ class StillText(QTextBrowser):
             | Qt.TextInteractionFlag.LinksAccessibleByMouse
             | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
         )
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.anchorClicked.connect(self._report_link)
 
     def height_for(self, width: int) -> int:
@@ -66,6 +67,13 @@ class StillText(QTextBrowser):
         if self.lineWrapColumnOrWidth() != width:
             self.setLineWrapColumnOrWidth(width)
         return math.ceil(self.document().size().height())
+
+    def rest_caret(self) -> None:
+        """Put the caret to the start: it moves with text put in where it is, the view after it."""
+        caret = self.textCursor()
+        if caret.position() and not caret.hasSelection():
+            caret.setPosition(0)
+            self.setTextCursor(caret)
 
     def has_selection(self) -> bool:
         """Whether the reader has marked something."""
@@ -150,9 +158,9 @@ class StillText(QTextBrowser):
         joined = _quotes(block.previous())
         for level in range(quotes):
             x = self.look.px(level * QUOTE_INDENT) if level else 0
-            above = self.document().documentLayout().blockBoundingRect(block.previous())
-            top = above.bottom() if level < joined else rect.top()
-            painter.fillRect(QRectF(x, top, self.look.px(3), rect.bottom() - top), line)
+            top = rect.top() - (block_format.topMargin() + 1 if level < joined else 0)
+            bottom = rect.top() + block.layout().lineCount() * block_format.lineHeight()
+            painter.fillRect(QRectF(x, top, self.look.px(3), bottom - top), line)
         if block_format.property(BlockProperty.IS_RULE):
             middle = round(rect.center().y() + block_format.topMargin() / 2)
             painter.fillRect(QRectF(block_format.leftMargin(), middle, self.width(), 1), line)

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextBlockFormat, QTextCursor
 from PySide6.QtWidgets import QWidget
 
-from ui.richtext.blocks import Table, TextBlock
+from ui.richtext.blocks import Prose, Table, TextBlock
 from ui.richtext.render import BlockRenderer, is_unused
 from ui.richtext.still_text import StillText
 from ui.theme import ThemeSource
@@ -21,11 +22,16 @@ class TextView(StillText):
         self._frozen_format = QTextBlockFormat()
         self._tail: tuple[TextBlock, ...] = ()
         self._has_frozen = False
+        self._has_links = False
 
     @property
     def has_frozen(self) -> bool:
         """Whether any block is final."""
         return self._has_frozen
+
+    def tab_stops(self) -> list[QWidget]:
+        """The text itself, for its links."""
+        return [self] if self._has_links else []
 
     def update_blocks(self, frozen: Sequence[TextBlock], tail: Sequence[TextBlock]) -> None:
         """Append final blocks, then show ``tail`` after them in place of the old tail."""
@@ -44,6 +50,9 @@ class TextView(StillText):
         self._renderer.append(cursor, tail)
         cursor.endEditBlock()
         self._tail = tail
+        if not self._has_links and any(map(_has_link, (*frozen, *tail))):
+            self._has_links = True
+            self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def _drop_tail(self, cursor: QTextCursor, *, keeps_block: bool) -> None:
         """Remove the tail; its first block may stay, empty, for what comes in its place.
@@ -60,3 +69,13 @@ class TextView(StillText):
         if not stays and cursor.blockFormat() != self._frozen_format:
             # joining two blocks may leave the format of the second
             cursor.setBlockFormat(self._frozen_format)
+
+
+def _has_link(block: TextBlock) -> bool:
+    match block:
+        case Prose():
+            return any(span.href for span in block.spans)
+        case Table():
+            return any(span.href for row in block.rows for cell in row for span in cell)
+        case _:
+            return False

@@ -22,6 +22,7 @@ def page(qtbot, look):
     qtbot.addWidget(page)
     page.resize(700, 500)
     page.show()
+    page.setFocus()
     return page
 
 
@@ -220,3 +221,17 @@ def test_home_and_end_keys(qtbot, page):
     assert page.verticalScrollBar().value() == 0
     qtbot.keyClick(page, Qt.Key.Key_End)
     assert is_at_end(page)
+
+
+def test_tab_follows_the_page_from_top_to_bottom(qtbot, page):
+    page.set_rows(rows(6))
+    settle(qtbot, page)
+    qtbot.waitUntil(lambda: page._are_tabs_chained)
+    stops = [stop for e in page.entries if e.item is not None for stop in e.item.tab_stops()]
+    assert len(stops) > 10
+    follower, found = page.nextInFocusChain(), []
+    while follower is not page:
+        if follower in stops:
+            found.append(follower)
+        follower = follower.nextInFocusChain()
+    assert found == stops

@@ -1,0 +1,49 @@
+"""Making, dropping and chaining the widgets of messages that come near the view."""
+
+from collections.abc import Iterable
+
+from PySide6.QtWidgets import QApplication, QWidget
+
+from ui.chat.assistant_item import AssistantItem
+from ui.chat.entries import Entry
+from ui.chat.message_item import MessageItem, UserItem
+from ui.theme import ThemeSource
+
+
+def make_item(look: ThemeSource, entry: Entry, parent: QWidget) -> MessageItem:
+    """Give the entry its widget, in the state the entry is in; not shown yet."""
+    kind = UserItem if entry.row.role == "user" else AssistantItem
+    item: MessageItem = kind(look, entry.current_row(), parent)
+    if entry.progress is not None and isinstance(item, AssistantItem) and not entry.text:
+        item.show_progress(*entry.progress)
+    entry.item = item
+    entry.measured_width = 0
+    return item
+
+
+def drop_item(entry: Entry) -> None:
+    """Take the entry's widget away; its height stays known."""
+    if entry.item is not None:
+        entry.item.hide()
+        entry.item.deleteLater()
+        entry.item = None
+
+
+def is_in_use(entry: Entry) -> bool:
+    """Whether the widget must stay wherever the view is: it grows, is marked or has the focus."""
+    item = entry.item
+    if item is None:
+        return False
+    focus = QApplication.focusWidget()
+    has_focus = focus is not None and item.isAncestorOf(focus)
+    return has_focus or entry.is_streaming or item.has_selection()
+
+
+def chain_tab_stops(first: QWidget, entries: Iterable[Entry], last: QWidget) -> None:
+    """Let Tab follow the page, whatever the order in which items were made."""
+    before = first
+    for entry in entries:
+        for stop in entry.item.tab_stops() if entry.item is not None else ():
+            QWidget.setTabOrder(before, stop)
+            before = stop
+    QWidget.setTabOrder(before, last)
