@@ -12,6 +12,7 @@ from typing import TypeVar
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.bridge import EngineFactory
 from app.composition import Application, StartOptions, build
 from app.conversations import ChatMessage
 from app.paths import app_paths
@@ -65,6 +66,7 @@ class Desk:
         *,
         is_immediate: bool = True,
         has_model: bool = True,
+        make_engine: EngineFactory | None = None,
     ) -> None:
         self.qtbot = qtbot
         self._is_closed = False
@@ -80,7 +82,7 @@ class Desk:
             self.paths,
             Settings.load(self.paths.settings),
             options or StartOptions(),
-            make_engine=self.engines,
+            make_engine=make_engine or self.engines,
             make_tasks=ImmediateTasks if is_immediate else SerialTasks,
         )
         self.window = self.application.window
@@ -183,7 +185,7 @@ class Desk:
         """End the app and drop the window; closing again does nothing."""
         if not self._is_closed:
             self._is_closed = True
-            assert self.application.close()
+            self.application.close()
             self.window.deleteLater()
 
     def _note_current(self, conversation_id: int | None) -> None:
