@@ -114,7 +114,7 @@ class ChatPage(QWidget):
         self.composer.set_generating(is_generating=is_generating)
         self.messages.set_busy(is_busy=is_generating)
 
-    def set_composer_enabled(self, enabled: bool, placeholder: str = "") -> None:  # noqa: FBT001
+    def set_composer_enabled(self, enabled: bool, placeholder: str = "") -> None:  # noqa: FBT001 - as above
         """Allow writing; an empty placeholder is the usual one."""
         self.composer.set_enabled(is_enabled=enabled, placeholder=placeholder)
 

@@ -71,7 +71,7 @@ def test_growing_and_whole_texts_look_the_same(make_view, pieces, sizes):
 
 
 def test_set_text_arrives_in_slices_and_is_the_same(qtbot, make_view):
-    text = "# Title\n\n" + "A paragraph with **bold** words.\n\n```py\nx = 1\n```\n\n" * 400
+    text = "# Title\n\n" + "A paragraph with **bold** words.\n\n```py\nx = 1\n```\n\n" * 60
     view = make_view()
     view.set_text(text)
     assert view.is_building
