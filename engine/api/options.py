@@ -82,7 +82,8 @@ class GenerationRequest:
     """One answer to compute.
 
     Exactly one of ``messages`` (through the chat template), ``prompt`` (raw text) or
-    ``prompt_ids`` is given. ``sent_ns`` is when the user pressed Send: TTFT counts from it.
+    ``prompt_ids`` is given; where the last of the messages is the assistant's own, the answer
+    goes on from its text. ``sent_ns`` is when the user pressed Send: TTFT counts from it.
     """
 
     request_id: str

@@ -6,7 +6,7 @@ Knows the three forms a prompt may have; nothing of scheduling.
 from engine.api import GenerationRequest
 from engine.errors import InvalidRequestError
 from engine.text.detokenizer import Detokenizer
-from engine.text.template import ChatTemplate, encode_chat
+from engine.text.template import ChatTemplate, continues_answer, encode_chat
 from engine.text.tokenizer import Tokenizer
 
 
@@ -36,9 +36,13 @@ def encode_request(
 def answer_stream(
     request: GenerationRequest, tokenizer: Tokenizer, template: ChatTemplate
 ) -> Detokenizer:
-    """The answer's text: one to messages begins a text, one to a raw prompt continues it."""
+    """The answer's text: one to messages begins a text, any other continues what was given."""
     if request.messages:
-        return Detokenizer(tokenizer, request.params.stop + template.stop)
+        return Detokenizer(
+            tokenizer,
+            request.params.stop + template.stop,
+            keep_leading_space=continues_answer(request.messages),
+        )
     return Detokenizer(tokenizer, request.params.stop, keep_leading_space=True)
 
 

@@ -158,6 +158,7 @@ def encode_chat(
     """Token ids of a conversation, BOS included where the model wants it.
 
     Control tokens come from the template alone: in the messages their strings stay plain text.
+    A conversation that ends with the assistant's words is prepared for more of the same message.
     """
     guard = unused_guard(message.content for message in messages)
     if guard is None:
@@ -166,8 +167,17 @@ def encode_chat(
             reason="noncharacters",
         )
     shielded = [replace(m, content=tokenizer.control.shield(m.content, guard)) for m in messages]
+    begun = ""
+    if add_generation_prompt and continues_answer(shielded):
+        begun = shielded.pop().content
     prompt = template.render(shielded, add_generation_prompt=add_generation_prompt)
-    return tokenizer.with_bos(tokenizer.encode(prompt.text, parse_special=True, guard=guard))
+    text = prompt.text + begun
+    return tokenizer.with_bos(tokenizer.encode(text, parse_special=True, guard=guard))
+
+
+def continues_answer(messages: Sequence[Message]) -> bool:
+    """Whether more is asked of the assistant's last message, in place of a new one."""
+    return bool(messages) and messages[-1].role == "assistant"
 
 
 def _invalid(reason: str) -> TemplateError:

@@ -97,6 +97,25 @@ def test_ask_stream_stop_measure_and_come_back(open_desk, starter_model):
     again.wait(lambda: again.texts == texts)
 
 
+def test_continue_goes_on_where_the_answer_was_cut(open_desk, starter_model):
+    desk = open_desk(
+        starter_model, temperature=0.0, max_tokens=24, context_length=512, weights="fp32"
+    )
+    ask(desk, "Why is the sky blue?")
+    wait_for_end(desk)
+    whole = desk.rows[1].text
+    desk.application.services.settings.set("max_tokens", 12)
+    desk.page.regenerate_requested.emit(desk.rows[1].message_id)
+    desk.wait(lambda: desk.rows[1].version == 2)
+    wait_for_end(desk)
+    half = desk.rows[1].text
+    assert whole.startswith(half)
+    assert len(half) < len(whole)
+    desk.page.continue_requested.emit(desk.rows[1].message_id)
+    wait_for_end(desk)
+    assert desk.rows[1].text == whole
+
+
 def test_a_prompt_that_is_too_long_is_said_with_both_numbers(open_desk, starter_model):
     desk = open_desk(starter_model, context_length=256, max_tokens=4)
     wait_for_model(desk)

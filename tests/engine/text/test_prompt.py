@@ -23,6 +23,12 @@ def test_the_three_forms() -> None:
     assert rest == [letter("a"), letter("b"), 0, start]
 
 
+def test_an_answer_begun_is_continued_in_place() -> None:
+    asked = (Message("user", "ab"),)
+    begun = (*asked, Message("assistant", "cd"))
+    assert _encode(messages=begun) == [*_encode(messages=asked), letter("c"), letter("d")]
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
