@@ -3,7 +3,8 @@
 The hook looks at the clock at every call, and in the watched file at every line, and raises past
 the deadline. It sees every loop, recursion and generator, needs no second thread or process, and
 costs a few microseconds a line only while it is set. What it cannot see is the inside of one C
-call: whoever uses it must keep those small. A debugger or coverage tool is put back afterwards.
+call: whoever uses it must keep those small; and code that catches RecursionError can lose it,
+which templates cannot. A debugger or coverage tool is put back afterwards.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """How large the values of a template are, and a limit on them.
 
-A value counts as a tree: characters of its strings and eight for every item, however often shared,
+A value counts as a tree: characters of its strings and ITEM for every item, however often shared,
 because that is what printing or comparing it costs. Knows plain Python values only.
 """
 
@@ -14,7 +14,7 @@ from engine.text.deadline import RenderStopped
 MAX_VALUE: Final = 8_000_000
 MAX_TOTAL: Final = 64_000_000
 MAX_DEPTH: Final = 64
-_ITEM: Final = 8
+ITEM: Final = 32  # an item costs as much as so many characters
 
 # Concrete types: abstract ones would run Python code for each item.
 _SEQUENCES: Final[tuple[type[Iterable[Any]], ...]] = (
@@ -35,7 +35,7 @@ def tree_size(value: Any) -> tuple[int, int]:
     while level:
         if deepest > MAX_DEPTH:
             raise RenderStopped("it nests values too deeply")
-        size += _ITEM * len(level)
+        size += ITEM * len(level)
         inner: list[Any] = []
         for item in level:
             if isinstance(item, str | bytes):
@@ -44,7 +44,7 @@ def tree_size(value: Any) -> tuple[int, int]:
                 inner += (*item.keys(), *item.values())
             elif isinstance(item, _SEQUENCES):
                 inner += item
-            if size + _ITEM * len(inner) > MAX_VALUE:
+            if size + ITEM * len(inner) > MAX_VALUE:
                 raise RenderStopped("it builds a text that is too large")
         level = inner
         deepest += 1

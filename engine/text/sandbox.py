@@ -218,7 +218,9 @@ def _check_product(left: Any, right: Any) -> None:
         return
     for sequence, times in ((left, right), (right, left)):
         if isinstance(times, int) and isinstance(sequence, (str, bytes, list, tuple)):
-            check_size(tree_size(sequence)[0] * max(times, 0))
+            is_text = isinstance(sequence, (str, bytes))
+            size = len(sequence) if is_text else tree_size(sequence)[0]
+            check_size(size * max(times, 0))
 
 
 def _check_power(left: Any, right: Any) -> None:
