@@ -17,6 +17,7 @@ from app.bridge import EngineBridge, EngineFactory
 from app.controllers.answers import Answers
 from app.controllers.appearance import Appearance
 from app.controllers.chat import ChatController
+from app.controllers.failures import words_for, words_for_error
 from app.controllers.links import LinkController
 from app.controllers.meters import MetersController
 from app.controllers.model import ModelController
@@ -27,12 +28,10 @@ from app.conversations import Conversation
 from app.paths import Paths
 from app.settings.declared import SHOWN_SECTIONS
 from app.settings.values import Settings
-from app.store.errors import failure_of
 from app.store.store import OpenReport, Store
 from app.tasks import SerialTasks, Tasks
 from engine.service import EngineService
 from ui.chat.page import ChatPage
-from ui.failures import sentence
 from ui.i18n import tr, tr_n
 from ui.main_window import MainWindow, Pages
 from ui.meters.live import LiveMeters
@@ -118,7 +117,7 @@ class Application(QObject):
     def _words_about_last_run(self, report: OpenReport) -> list[str]:
         words = []
         if report.failure is not None:
-            words.append(sentence(report.failure))
+            words.append(words_for(report.failure))
         if report.damaged is not None:
             words.append(
                 tr(
@@ -144,7 +143,7 @@ class Application(QObject):
         self.controllers.chat.begin(latest)
 
     def _on_store_failed(self, error: Exception) -> None:
-        self.notify(sentence(failure_of(error)))
+        self.notify(words_for_error(error))
 
     @Slot(str)
     def notify(self, text: str) -> None:

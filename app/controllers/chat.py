@@ -12,17 +12,16 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.answers import Answers
 from app.controllers.drafts import Drafts
+from app.controllers.failures import words_for, words_for_error
 from app.controllers.model import ModelController
 from app.controllers.opened import OpenChat
 from app.controllers.rows import num_context_tokens, prompt_of
 from app.controllers.services import Services
 from app.conversations import ChatMessage, Conversation
-from app.store.errors import failure_of
 from app.store.store import Turn
 from engine.api import Failure, PrefillProgress, TokensCounted, TokensProduced
 from ui.chat.page import ChatPage
 from ui.chat.rows import MessageStatus
-from ui.failures import sentence
 from ui.i18n import tr
 
 
@@ -117,7 +116,7 @@ class ChatController(QObject):
 
     def _on_load_failed(self, opening: int, error: Exception) -> None:
         if opening == self._opening:
-            self.notice.emit(sentence(failure_of(error)))
+            self.notice.emit(words_for_error(error))
 
     def _show(self, chat: OpenChat, draft: str) -> None:
         self.open_chat = chat
@@ -192,7 +191,7 @@ class ChatController(QObject):
         self.conversations_changed.emit()
 
     def _on_not_saved(self, chat: OpenChat, text: str, error: Exception) -> None:
-        self.notice.emit(sentence(failure_of(error)))
+        self.notice.emit(words_for_error(error))
         self._drafts.change(chat.conversation_id, text)
         if chat is self.open_chat:
             self._is_sending = self._must_stop = False
@@ -281,7 +280,7 @@ class ChatController(QObject):
         self.conversations_changed.emit()
 
     def _on_branch_failed(self, chat: OpenChat, error: Exception) -> None:
-        self.notice.emit(sentence(failure_of(error)))
+        self.notice.emit(words_for_error(error))
         if chat is self.open_chat:
             self._is_sending = self._must_stop = False
 
@@ -384,7 +383,7 @@ class ChatController(QObject):
     @Slot(Failure)
     def tell(self, failure: Failure) -> None:
         """Say a failure that belongs to no message."""
-        self.notice.emit(sentence(failure))
+        self.notice.emit(words_for(failure))
 
     def close(self) -> None:
         """Write what is not on disk yet."""

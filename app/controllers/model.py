@@ -5,6 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.controllers.failures import words_for
 from app.controllers.services import Services
 from engine.api import (
     LoadProgress,
@@ -15,7 +16,6 @@ from engine.api import (
     ModelReady,
 )
 from engine.errors import LoadCancelledError
-from ui.failures import sentence
 from ui.main_window import MainWindow
 from ui.widgets.model_pill import ModelPillState
 
@@ -158,7 +158,7 @@ class ModelController(QObject):
         else:
             self._show(ModelPillState.ready(event.kept))
         if event.failure.code != LoadCancelledError.code:  # whoever cancelled knows
-            self.notice.emit(sentence(event.failure))
+            self.notice.emit(words_for(event.failure))
 
     @Slot()
     def _on_unloaded(self) -> None:

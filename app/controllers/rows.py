@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from app.controllers.failures import words_for
 from app.conversations import ChatMessage, MessageTree
 from engine.api import Message
 from ui.chat.rows import AnswerStats, MessageRow
-from ui.failures import sentence
 
 
 def row_of(message: ChatMessage, tree: MessageTree) -> MessageRow:
@@ -21,7 +21,7 @@ def row_of(message: ChatMessage, tree: MessageTree) -> MessageRow:
         status=message.status,
         stats=stats,
         reason=message.reason,
-        failure=None if message.failure is None else sentence(message.failure),
+        failure=None if message.failure is None else words_for(message.failure),
         version=versions.index(message.message_id) + 1,
         num_versions=len(versions),
     )

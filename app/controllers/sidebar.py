@@ -6,10 +6,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.answers import Answers
 from app.controllers.chat import ChatController
+from app.controllers.failures import words_for_error
 from app.controllers.services import Services
 from app.conversations import Conversation
-from app.store.errors import failure_of
-from ui.failures import sentence
 from ui.sidebar.panel import Sidebar
 from ui.sidebar.rows import ConversationRow
 
@@ -144,4 +143,4 @@ class SidebarController(QObject):
         self.refresh()
 
     def _on_error(self, error: Exception) -> None:
-        self.notice.emit(sentence(failure_of(error)))
+        self.notice.emit(words_for_error(error))

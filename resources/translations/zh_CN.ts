@@ -608,6 +608,22 @@
       <translation>上次应用在生成 {n} 个回答时意外退出；已生成的部分已保留。</translation>
     </message>
     <message>
+      <source>The conversations could not be reached ({reason}). What is on the screen stays there. Try again.</source>
+      <translation>无法读写对话（{reason}）。屏幕上的内容仍在，请重试。</translation>
+    </message>
+    <message>
+      <source>The conversations were saved by a later version of the app (format {found}, this one reads up to {known}). They were left as they are; what you write now is not saved. Update the app.</source>
+      <translation>这些对话由更新版本的应用保存（格式 {found}，本版本最高支持 {known}）。原有对话未作改动，但现在写下的内容不会保存。请更新应用。</translation>
+    </message>
+    <message>
+      <source>The disk is full, so the conversation could not be saved. What is on the screen stays there. Free some space.</source>
+      <translation>磁盘已满，对话未能保存。屏幕上的内容仍在，请腾出一些空间。</translation>
+    </message>
+    <message>
+      <source>The folder of the conversations cannot be written, so nothing was saved. What is on the screen stays there. Check its permissions.</source>
+      <translation>对话所在的文件夹无法写入，内容未保存。屏幕上的内容仍在，请检查该文件夹的权限。</translation>
+    </message>
+    <message>
       <source>The language changes when the app starts again.</source>
       <translation>语言将在下次启动时更改。</translation>
     </message>
@@ -702,6 +718,10 @@
     <message>
       <source>Use the KV cache</source>
       <translation>使用 KV 缓存</translation>
+    </message>
+    <message>
+      <source>Version</source>
+      <translation>版本</translation>
     </message>
     <message>
       <source>Version {place}</source>

@@ -1,0 +1,47 @@
+"""Failures of storage, and any other, as one translated sentence."""
+
+from app.store.errors import (
+    StoreError,
+    StoreFullError,
+    StoreNewerError,
+    StoreReadOnlyError,
+    failure_of,
+)
+from engine.api import Failure
+from ui.failures import sentence
+from ui.i18n import tr
+
+
+def words_for(failure: Failure) -> str:
+    """What happened, what was kept and what to do, in the reader's language."""
+    details = failure.details
+    if failure.code == StoreFullError.code:
+        return tr(
+            "The disk is full, so the conversation could not be saved. What is on the screen stays "
+            "there. Free some space."
+        )
+    if failure.code == StoreReadOnlyError.code:
+        return tr(
+            "The folder of the conversations cannot be written, so nothing was saved. What is on "
+            "the screen stays there. Check its permissions."
+        )
+    if failure.code == StoreNewerError.code and {"found", "known"} <= details.keys():
+        return tr(
+            "The conversations were saved by a later version of the app (format {found}, this one "
+            "reads up to {known}). They were left as they are; what you write now is not saved. "
+            "Update the app.",
+            found=details["found"],
+            known=details["known"],
+        )
+    if failure.code == StoreError.code and "reason" in details:
+        return tr(
+            "The conversations could not be reached ({reason}). What is on the screen stays there. "
+            "Try again.",
+            reason=details["reason"],
+        )
+    return sentence(failure)
+
+
+def words_for_error(error: Exception) -> str:
+    """The sentence for what a storage task raised."""
+    return words_for(failure_of(error))
