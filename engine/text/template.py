@@ -143,7 +143,7 @@ def template_from_gguf(metadata: Mapping[str, Any], tokenizer: Tokenizer) -> Cha
 def template_for(tokenizer: Tokenizer, source: str | None) -> ChatTemplate:
     """Compile ``source`` with the tokenizer's own BOS and EOS; the plain template for None."""
     bos, eos = tokenizer.token_text(tokenizer.bos_id), tokenizer.token_text(tokenizer.eos_id)
-    if not source:
+    if source is None or not source.strip():
         return ChatTemplate.plain(bos if tokenizer.add_bos else "", eos)
     return ChatTemplate(source, bos, eos)
 
