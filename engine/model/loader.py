@@ -24,7 +24,7 @@ from engine.model.hf_source import HfSource
 from engine.model.llama import LlamaDecoder
 from engine.model.resolve import choose_machine, estimate_weights, out_of_memory, resolve
 from engine.model.source import Checkpoint
-from engine.model.text_parts import read_text_parts
+from engine.model.text_parts import check_vocabulary, read_folder_text_parts, read_text_parts
 from engine.text.template import ChatTemplate
 from engine.text.tokenizer import Tokenizer
 
@@ -122,13 +122,13 @@ class _Steps:
 
 def _text_parts(source: GgufSource | HfSource) -> tuple[Tokenizer, ChatTemplate]:
     if isinstance(source, GgufSource):
-        return read_text_parts(source.metadata, source.path)
-    raise ModelUnsupportedError(
-        f"The tokenizer of {source.folder} is in a form this version cannot read. Choose a .gguf "
-        "file of the same model.",
-        path=str(source.folder),
-        feature="tokenizer.json",
-    )
+        path = source.path
+        tokenizer, template = read_text_parts(source.metadata, path)
+    else:
+        path = str(source.folder)
+        tokenizer, template = read_folder_text_parts(source.folder)
+    check_vocabulary(tokenizer, source.config.vocab_size, path)
+    return tokenizer, template
 
 
 def _build(source: Checkpoint, config: ResolvedConfig, steps: _Steps) -> LlamaDecoder:
