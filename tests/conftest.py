@@ -4,6 +4,7 @@ Opting out is explicit: ``logfail.expect(pattern)`` for a record that a test pro
 """
 
 import os
+import random
 import sys
 import threading
 from collections.abc import Iterator
@@ -76,6 +77,14 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("LANGUAGE", "en")
     return home
+
+
+@pytest.fixture(autouse=True)
+def _same_dice() -> None:
+    """Random weights and prompts are the same in every run, whichever tests ran before."""
+    random.seed(0)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
