@@ -6,14 +6,14 @@ import torch
 
 from engine.model.config import ModelConfig, RopeScaling, check_config
 from engine.model.fields import Fields
-from engine.model.gguf import GgufFile
+from engine.model.gguf_split import GgufTensors
 from engine.quant.ggml import can_decode, decode_vector
 
 ARCHITECTURES = frozenset({"llama"})
 _ROPE_FACTORS = "rope_freqs.weight"
 
 
-def read_gguf_config(file: GgufFile) -> ModelConfig:
+def read_gguf_config(file: GgufTensors) -> ModelConfig:
     """Read and check the model's shape.
 
     Raises ModelUnsupportedError (an architecture we do not run) or ModelCorruptError (a value is
@@ -57,7 +57,7 @@ def read_gguf_config(file: GgufFile) -> ModelConfig:
     return config
 
 
-def _vocab_size(file: GgufFile, fields: Fields, arch: str) -> int:
+def _vocab_size(file: GgufTensors, fields: Fields, arch: str) -> int:
     embedding = file.tensors.get("token_embd.weight")
     rows = embedding.shape[0] if embedding else 0
     return fields.whole(f"{arch}.vocab_size", rows)
@@ -70,7 +70,7 @@ def _eos_ids(fields: Fields) -> tuple[int, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _rope_scaling(file: GgufFile, fields: Fields, arch: str) -> RopeScaling | None:
+def _rope_scaling(file: GgufTensors, fields: Fields, arch: str) -> RopeScaling | None:
     factors = file.tensors.get(_ROPE_FACTORS)
     if factors is not None:
         if not can_decode(factors.type):

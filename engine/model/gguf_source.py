@@ -8,8 +8,9 @@ from typing_extensions import override
 
 from engine.errors import ModelUnsupportedError
 from engine.model.config import ModelConfig
-from engine.model.gguf import GgufFile, MetadataValue, TensorInfo
+from engine.model.gguf import MetadataValue, TensorInfo
 from engine.model.gguf_config import gguf_names, read_gguf_config
+from engine.model.gguf_split import GgufTensors, open_gguf
 from engine.model.source import (
     Checkpoint,
     Shape,
@@ -22,9 +23,9 @@ from engine.quant.layout import Weight
 
 
 class GgufSource(Checkpoint):
-    """Decodes the tensors of an open GgufFile on demand; closes the file with itself."""
+    """Decodes the tensors of an open GGUF file on demand; closes the file with itself."""
 
-    def __init__(self, file: GgufFile) -> None:
+    def __init__(self, file: GgufTensors) -> None:
         """Read the header of ``file`` and check every tensor against it.
 
         Raises ModelUnsupportedError or ModelCorruptError.
@@ -41,8 +42,8 @@ class GgufSource(Checkpoint):
 
     @classmethod
     def open(cls, path: str | Path) -> "GgufSource":
-        """Open and check the file at ``path``; raises what GgufFile.open and __init__ raise."""
-        file = GgufFile.open(path)
+        """Open and check the file at ``path``; raises what open_gguf and __init__ raise."""
+        file = open_gguf(path)
         try:
             return cls(file)
         except BaseException:

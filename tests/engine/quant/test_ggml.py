@@ -21,6 +21,11 @@ HALVES = {
     GgmlType.Q4_K: (0, 2),
     GgmlType.Q5_K: (0, 2),
     GgmlType.Q6_K: (208,),
+    GgmlType.Q2_K: (80, 82),
+    GgmlType.Q3_K: (108,),
+    GgmlType.IQ4_NL: (0,),
+    GgmlType.IQ4_XS: (0,),
+    GgmlType.MXFP4: (),
 }
 
 
@@ -31,6 +36,8 @@ def random_blocks(kind: GgmlType, num_values: int, seed: int = 0) -> np.ndarray:
     for start in HALVES[kind]:
         halves = rng.normal(size=(num_blocks, 1)).astype(np.float16)
         blocks[:, start : start + 2] = halves.view(np.uint8)
+    if kind is GgmlType.MXFP4:  # a bare exponent: keep it where float32 is normal
+        blocks[:, 0] = blocks[:, 0] % 64 + 96
     return blocks.reshape(-1)
 
 
@@ -52,6 +59,23 @@ def test_values_equal_the_reference(kind, shape):
 def test_four_bit_types_stay_four_bits(kind):
     weight = decode(random_blocks(kind, 512), kind, (2, 256))
     assert isinstance(weight, GroupedInt4Weight) == is_four_bit(kind)
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 127, 128, 250])
+def test_every_mxfp4_exponent(exponent):
+    raw = np.full(17, 0x7F, np.uint8)
+    raw[0] = exponent
+    values = decode(raw, GgmlType.MXFP4, (1, 32)).dequantize().numpy()
+    np.testing.assert_array_equal(values.reshape(-1), reference(raw, GgmlType.MXFP4).reshape(-1))
+
+
+def test_every_supported_type_is_tested():
+    names = {k.name for k in BLOCKED}
+    assert names == {
+        *("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"),
+        *("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"),
+        *("IQ4_NL", "IQ4_XS", "MXFP4"),
+    }
 
 
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
