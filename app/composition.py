@@ -16,6 +16,7 @@ from typing_extensions import override
 from app.bridge import EngineBridge, EngineFactory
 from app.controllers.answers import Answers
 from app.controllers.appearance import Appearance
+from app.controllers.branches import BranchController
 from app.controllers.chat import ChatController
 from app.controllers.failures import words_for, words_for_error
 from app.controllers.links import LinkController
@@ -221,11 +222,12 @@ def build(
     sidebar = SidebarController(pages.sidebar, chat, answers, services)
     page_settings = SettingsController(window, pages.settings, model, appearance, services)
     meters = MetersController(pages.meters, chat, answers, model, services.bridge)
+    branches = BranchController(page, chat, model, services)
     LinkController(page)
     controllers = Controllers(answers, model, chat, sidebar, page_settings, meters)
     application = Application(window, services, controllers, options)
-    for notices in (model.notice, chat.notice, sidebar.notice, page_settings.notice):
-        notices.connect(application.notify)
+    for speaker in (model, chat, branches, sidebar, page_settings):
+        speaker.notice.connect(application.notify)
     answers.save_failed.connect(chat.tell)
     return application
 

@@ -1,12 +1,13 @@
 """The chat page and the conversation it shows.
 
-A question is saved first and computed then. Branches grow by editing and asking again; nothing
-is ever removed. One may leave a conversation while its answer streams and come back to it.
+A question is saved first and computed then. One may leave a conversation while its answer streams
+and come back to it. Other versions of a message are the affair of ``branches``.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns
+from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -21,8 +22,9 @@ from app.conversations import ChatMessage, Conversation
 from app.store.store import Turn
 from engine.api import Failure, PrefillProgress, TokensCounted, TokensProduced
 from ui.chat.page import ChatPage
-from ui.chat.rows import MessageStatus
 from ui.i18n import tr
+
+T = TypeVar("T")
 
 
 class ChatController(QObject):
@@ -46,7 +48,7 @@ class ChatController(QObject):
         self._drafts = Drafts(services.store, services.tasks, self)
         self.open_chat = OpenChat()
         self._opening = 0  # counts changes of conversation: what was begun before is late
-        self._is_sending = False
+        self._is_saving = False
         self._must_stop = False  # Stop was pressed before the question was saved
         self._unpainted: dict[int, int] = {}  # message id -> when Send was pressed
         self._count_ticket = 0
@@ -59,10 +61,6 @@ class ChatController(QObject):
         page.stop_requested.connect(self.stop)
         page.draft_changed.connect(self._on_draft)
         page.count_requested.connect(self._on_count)
-        page.regenerate_requested.connect(self._on_regenerate)
-        page.edit_requested.connect(self._on_edit)
-        page.continue_requested.connect(self._on_continue)
-        page.version_requested.connect(self._on_version)
         page.first_painted.connect(self._on_first_painted)
         answers.prefilled.connect(self._on_prefilled)
         answers.text_arrived.connect(self._on_text)
@@ -78,7 +76,7 @@ class ChatController(QObject):
         self._page.composer.flush_draft()
         self._drafts.save()
         self._opening += 1
-        self._is_sending = self._must_stop = False
+        self._is_saving = self._must_stop = False
         store, tasks = self._services.store, self._services.tasks
         late = partial(self._on_load_failed, self._opening)
         if conversation_id is None:
@@ -96,11 +94,11 @@ class ChatController(QObject):
     def is_untouched(self) -> bool:
         """Whether nothing was opened, written or sent yet."""
         chat = self.open_chat
-        is_idle = self._opening == 0 and not self._is_sending and chat.conversation_id is None
+        is_idle = self._opening == 0 and not self._is_saving and chat.conversation_id is None
         return is_idle and not self._page.composer.text()
 
     def _on_unstarted(self, opening: int, conversation: Conversation | None) -> None:
-        if opening != self._opening or self._is_sending:
+        if opening != self._opening or self._is_saving:
             return
         draft = "" if conversation is None else conversation.draft
         if self.open_chat.conversation_id is None:  # what was typed meanwhile is newer
@@ -121,18 +119,19 @@ class ChatController(QObject):
     def _show(self, chat: OpenChat, draft: str) -> None:
         self.open_chat = chat
         self._unpainted.clear()
-        self._show_path()
+        self.show_path()
         self._page.set_draft(draft)
         self._page.focus_composer()
         self.current_changed.emit(chat.conversation_id)
 
-    def _show_path(self) -> None:
+    def show_path(self) -> None:
+        """Show the messages of the open conversation from anew."""
         if self.open_chat.conversation_id is not None:
             live = self._answers.live_in(self.open_chat.conversation_id)
             if live is not None:  # it may have grown while another branch was shown
                 self.open_chat.update(live.present)
         self._page.show_conversation(self.open_chat.rows())
-        self._page.set_generating(self.is_generating)
+        self._page.set_generating(self.is_busy)
         self._tell_path()
 
     def _tell_path(self) -> None:
@@ -146,75 +145,96 @@ class ChatController(QObject):
 
     # ------------------------------------------------------------------ asking
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether the open conversation waits for an answer, or for the disk before one."""
+        return self._is_saving or self.is_generating
+
     @Slot(str)
     def _on_send(self, text: str) -> None:
-        self._ask(self.open_chat.leaf, text)
+        self.ask(self.open_chat.leaf, text)
 
-    def _ask(self, parent_id: int | None, text: str) -> None:
+    def ask(self, parent_id: int | None, text: str) -> None:
+        """Save a question under a message, then compute its answer."""
         if not text.strip():
             return
-        if self._is_sending or self.is_generating:
+        if self.is_busy:
             self._page.set_draft(text)
             return
-        self._is_sending = True
-        sent_ns = perf_counter_ns()
-        chat = self.open_chat
-        self._page.set_generating(self._is_sending)
-        self._services.tasks.run(
-            partial(
-                self._services.store.add_turn,
-                chat.conversation_id,
-                parent_id,
-                text,
-                self._model.name,
-            ),
-            partial(self._on_turn_saved, chat, sent_ns),
-            partial(self._on_not_saved, chat, text),
+        chat, store = self.open_chat, self._services.store
+        self.save_first(
+            partial(store.add_turn, chat.conversation_id, parent_id, text, self._model.name),
+            partial(self._on_turn_saved, perf_counter_ns()),
+            given_back=text,
         )
 
-    def _on_turn_saved(self, chat: OpenChat, sent_ns: int, turn: Turn) -> None:
-        is_new = chat.conversation_id is None
-        self._drafts.forget(chat.conversation_id)
-        chat.conversation_id = turn.conversation.conversation_id
-        is_branch = turn.user.parent_id != chat.leaf
-        chat.extend(turn.user, turn.answer)
-        self._begin(chat, turn.answer, sent_ns)
-        if chat is self.open_chat:
-            if is_branch:
-                self._show_path()
-            else:
-                self._page.append_message(chat.row(turn.user.message_id))
-                self._page.append_message(chat.row(turn.answer.message_id))
-            self._show_begun(turn.answer, sent_ns)
-            if is_new:
-                self.current_changed.emit(chat.conversation_id)
+    def save_first(
+        self,
+        work: Callable[[], T],
+        on_saved: Callable[[OpenChat, T], None],
+        given_back: str | None = None,
+    ) -> None:
+        """Change the stored conversation, and go on with it once that is on disk.
+
+        Where that fails nothing has changed, and ``given_back`` stands in the composer again.
+        """
+        chat = self.open_chat
+        self._is_saving = True
+        self._page.set_generating(self.is_busy)
+        self._services.tasks.run(
+            work,
+            partial(self._on_saved, chat, on_saved),
+            partial(self._on_not_saved, chat, given_back),
+        )
+
+    def _on_saved(self, chat: OpenChat, on_saved: Callable[[OpenChat, T], None], saved: T) -> None:
+        if chat is not self.open_chat:
+            on_saved(chat, saved)
+        else:
+            must_stop, self._is_saving, self._must_stop = self._must_stop, False, False
+            on_saved(chat, saved)
+            self._page.set_generating(self.is_busy)
+            if must_stop:
+                self.stop()
         self.conversations_changed.emit()
 
-    def _on_not_saved(self, chat: OpenChat, text: str, error: Exception) -> None:
+    def _on_not_saved(self, chat: OpenChat, given_back: str | None, error: Exception) -> None:
         self.notice.emit(words_for_error(error))
-        self._drafts.change(chat.conversation_id, text)
+        if given_back is not None:
+            self._drafts.change(chat.conversation_id, given_back)
         if chat is self.open_chat:
-            self._is_sending = self._must_stop = False
-            self._page.set_generating(self.is_generating)
-            self._page.set_draft(text)
+            self._is_saving = self._must_stop = False
+            self._page.set_generating(self.is_busy)
+            if given_back is not None:
+                self._page.set_draft(given_back)
 
-    def _begin(self, chat: OpenChat, answer: ChatMessage, sent_ns: int) -> None:
+    def _on_turn_saved(self, sent_ns: int, chat: OpenChat, turn: Turn) -> None:
+        is_new, is_branch = chat.conversation_id is None, turn.user.parent_id != chat.leaf
+        self._drafts.forget(chat.conversation_id)
+        chat.conversation_id = turn.conversation.conversation_id
+        chat.extend(turn.user, turn.answer)
+        if chat is self.open_chat and is_branch:
+            self.show_path()
+        elif chat is self.open_chat:
+            self._page.append_message(chat.row(turn.user.message_id))
+            self._page.append_message(chat.row(turn.answer.message_id))
+        self.compute(chat, turn.answer, sent_ns)
+        if chat is self.open_chat and is_new:
+            self.current_changed.emit(chat.conversation_id)
+
+    def compute(self, chat: OpenChat, answer: ChatMessage, sent_ns: int) -> None:
+        """Ask the engine for an answer that is on disk, and on the page if its chat is."""
         settings = self._services.settings
         system_prompt = chat.system_prompt
         if system_prompt is None:
             system_prompt = settings.text("system_prompt")
         prompt = prompt_of(chat.path_to(answer.message_id), system_prompt)
         self._answers.begin(answer, prompt, settings.sampling_params(), sent_ns)
-
-    def _show_begun(self, answer: ChatMessage, sent_ns: int) -> None:
-        must_stop, self._is_sending, self._must_stop = self._must_stop, False, False
-        self._unpainted[answer.message_id] = sent_ns
-        self._page.set_generating(self.is_generating)
-        self._page.set_waiting(answer.message_id, self._waiting_words())
-        self.answer_begun.emit()
-        self._tell_path()
-        if must_stop:
-            self.stop()
+        if chat is self.open_chat:
+            self._unpainted[answer.message_id] = sent_ns
+            self._page.set_waiting(answer.message_id, self._waiting_words())
+            self.answer_begun.emit()
+            self._tell_path()
 
     def _waiting_words(self) -> str:
         if self._model.is_loading:
@@ -224,96 +244,10 @@ class ChatController(QObject):
     @Slot()
     def stop(self) -> None:
         """Stop the open conversation's answer; what it says so far stays."""
-        if self._is_sending:
+        if self._is_saving:
             self._must_stop = True
         elif self.open_chat.conversation_id is not None:
             self._answers.stop(self.open_chat.conversation_id)
-
-    # ------------------------------------------------------------------ versions
-
-    @Slot(int)
-    def _on_regenerate(self, message_id: int) -> None:
-        chat = self.open_chat
-        answer = chat.tree[message_id]
-        if self._is_sending or self.is_generating or answer.parent_id is None:
-            return
-        assert chat.conversation_id is not None
-        self._is_sending = True
-        self._services.tasks.run(
-            partial(
-                self._services.store.add_answer,
-                chat.conversation_id,
-                answer.parent_id,
-                self._model.name,
-            ),
-            partial(self._on_answer_saved, chat, perf_counter_ns()),
-            partial(self._on_branch_failed, chat),
-        )
-
-    def _on_answer_saved(self, chat: OpenChat, sent_ns: int, answer: ChatMessage) -> None:
-        chat.extend(answer)
-        self._begin(chat, answer, sent_ns)
-        if chat is self.open_chat:
-            self._show_path()
-            self._show_begun(answer, sent_ns)
-        self.conversations_changed.emit()
-
-    @Slot(int, str)
-    def _on_edit(self, message_id: int, text: str) -> None:
-        message = self.open_chat.tree[message_id]
-        if message.role == "user":
-            self._ask(message.parent_id, text)
-        elif not (self._is_sending or self.is_generating):
-            edited = replace(
-                message, content=text, status=MessageStatus.COMPLETE, timeline=None, reason=None
-            )
-            self._services.tasks.run(
-                partial(self._services.store.add_message, edited),
-                partial(self._on_edit_saved, self.open_chat),
-                partial(self._on_branch_failed, self.open_chat),
-            )
-
-    def _on_edit_saved(self, chat: OpenChat, message: ChatMessage) -> None:
-        chat.extend(message)
-        if chat is self.open_chat:
-            self._show_path()
-        self.conversations_changed.emit()
-
-    def _on_branch_failed(self, chat: OpenChat, error: Exception) -> None:
-        self.notice.emit(words_for_error(error))
-        if chat is self.open_chat:
-            self._is_sending = self._must_stop = False
-
-    @Slot(int)
-    def _on_continue(self, message_id: int) -> None:
-        chat = self.open_chat
-        if self._is_sending or self.is_generating or message_id != chat.leaf:
-            return
-        sent_ns = perf_counter_ns()
-        answer = replace(
-            chat.tree[message_id],
-            status=MessageStatus.STREAMING,
-            reason=None,
-            timeline=None,
-            failure=None,
-        )
-        chat.update(answer)
-        self._begin(chat, answer, sent_ns)
-        self._page.replace_message(chat.row(message_id))
-        self._show_begun(answer, sent_ns)
-
-    @Slot(int, int)
-    def _on_version(self, message_id: int, version: int) -> None:
-        chat = self.open_chat
-        if self._is_sending or not chat.show_version(message_id, version):
-            return
-        self._show_path()
-        assert chat.conversation_id is not None
-        assert chat.leaf is not None
-        self._services.tasks.run(
-            partial(self._services.store.set_active_leaf, chat.conversation_id, chat.leaf),
-            on_error=partial(self._on_branch_failed, chat),
-        )
 
     # ------------------------------------------------------------------ answers
 

@@ -71,6 +71,7 @@ def test_the_partial_answer_is_there_and_marked(qtbot, isolated_home):
     assert "what had come is kept" in desk.shown_notice
     desk.play()
     desk.page.continue_requested.emit(desk.rows[1].message_id)
+    desk.wait(lambda: bool(desk.application.controllers.answers.generating()))
     desk.play()
     desk.wait(lambda: desk.rows[1].status is MessageStatus.COMPLETE)
     assert desk.rows[1].text == said + "Hello, world."

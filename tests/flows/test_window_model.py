@@ -112,6 +112,7 @@ def test_continue_goes_on_where_the_answer_was_cut(open_desk, starter_model):
     assert whole.startswith(half)
     assert len(half) < len(whole)
     desk.page.continue_requested.emit(desk.rows[1].message_id)
+    desk.wait(lambda: desk.rows[1].status is MessageStatus.STREAMING)
     wait_for_end(desk)
     assert desk.rows[1].text == whole
 
