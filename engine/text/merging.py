@@ -4,7 +4,8 @@ Knows byte-level BPE (merges listed in the file) and SentencePiece BPE (merges i
 Control tokens are left out of the model altogether, so ordinary text can never become one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TypeVar
 
 from tokenizers import AddedToken, Tokenizer, models, normalizers
@@ -115,18 +116,13 @@ def implied_merges(vocabulary: Vocabulary, scores: Sequence[float]) -> list[tupl
         for piece, kind, score in zip(vocabulary.pieces, vocabulary.kinds, scores, strict=True)
         if kind == Kind.NORMAL
     }
-    found = [
-        (-score, -len(left), -len(right), left, right)
-        for piece, score in normal.items()
-        for left, right in _cuts(piece)
-        if left in normal and right in normal
-    ]
-    found.sort(key=lambda item: item[:3])
-    return [(left, right) for *_, left, right in found]
-
-
-def _cuts(piece: str) -> Iterator[tuple[str, str]]:
-    return ((piece[:at], piece[at:]) for at in range(1, len(piece)))
+    found: list[tuple[float, int, str, str]] = []
+    for piece, score in normal.items():
+        for at in range(1, len(piece)):
+            if piece[:at] in normal and piece[at:] in normal:
+                found.append((-score, -at, piece[:at], piece[at:]))
+    found.sort(key=itemgetter(0, 1))  # of equal scores, the longer left part first
+    return [(left, right) for _, _, left, right in found]
 
 
 def _vocab(vocabulary: Vocabulary) -> dict[str, int]:
