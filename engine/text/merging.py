@@ -116,11 +116,12 @@ def implied_merges(vocabulary: Vocabulary, scores: Sequence[float]) -> list[tupl
         for piece, kind, score in zip(vocabulary.pieces, vocabulary.kinds, scores, strict=True)
         if kind == Kind.NORMAL
     }
-    found: list[tuple[float, int, str, str]] = []
-    for piece, score in normal.items():
-        for at in range(1, len(piece)):
-            if piece[:at] in normal and piece[at:] in normal:
-                found.append((-score, -at, piece[:at], piece[at:]))
+    found = [
+        (-score, -at, piece[:at], piece[at:])
+        for piece, score in normal.items()
+        for at in range(1, len(piece))
+        if piece[:at] in normal and piece[at:] in normal
+    ]
     found.sort(key=itemgetter(0, 1))  # of equal scores, the longer left part first
     return [(left, right) for _, _, left, right in found]
 
