@@ -8,11 +8,11 @@ import torch
 from engine.api import Precision
 from engine.quant.bitsandbytes import make_cuda_linear
 from engine.quant.dense import DenseLinear, WidenedLinear
-from engine.quant.int4_cpu import Int4Linear, can_pack, has_fast_int4
+from engine.quant.int4_cpu import GROUP_SIZES, Int4Linear, can_pack, has_fast_int4
 from engine.quant.int8_cpu import Int8Linear, has_fast_int8
 from engine.quant.layout import GroupedInt4Weight, Weight
 from engine.quant.product import Linear
-from engine.quant.quantize import to_channel_int8, to_grouped_int4
+from engine.quant.quantize import split_groups, to_channel_int8, to_grouped_int4
 
 __all__ = ["Linear", "make_dense", "make_linear"]
 
@@ -35,6 +35,8 @@ def make_linear(
     if device.type == "cuda":
         return make_cuda_linear(weight, precision, compute_dtype, device)
     if precision is Precision.INT4 and weight.shape[1] % _GROUP_SIZE == 0 and has_fast_int4():
+        if isinstance(weight, GroupedInt4Weight):
+            weight = split_groups(weight, GROUP_SIZES)
         if not isinstance(weight, GroupedInt4Weight) or not can_pack(weight):
             weight = to_grouped_int4(weight, _GROUP_SIZE)
         return Int4Linear(weight)

@@ -3,7 +3,7 @@
 Works on a few thousand rows at a time, so that the float copy of a large matrix never exists.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 
@@ -36,6 +36,23 @@ def to_channel_int8(weight: Weight) -> ChannelInt8Weight:
         scales[rows] = torch.where(limits > 0, limits / 127, 1.0)
         quants[rows] = (values / scales[rows].unsqueeze(1)).round_().to(torch.int8)
     return ChannelInt8Weight(quants, scales)
+
+
+def split_groups(weight: GroupedInt4Weight, group_sizes: Sequence[int]) -> GroupedInt4Weight:
+    """The same values in groups of the largest of ``group_sizes`` that divides the present ones.
+
+    Unchanged where the present size is among them, or none divides it.
+    """
+    present = weight.group_size
+    fitting = [size for size in group_sizes if present % size == 0]
+    if not fitting or present in group_sizes:
+        return weight
+    copies = present // max(fitting)
+    return GroupedInt4Weight(
+        weight.quants,
+        weight.scales.repeat_interleave(copies, dim=1),
+        weight.offsets.repeat_interleave(copies, dim=1),
+    )
 
 
 def to_grouped_int4(weight: Weight, group_size: int = 32) -> GroupedInt4Weight:

@@ -5,7 +5,7 @@ import torch
 
 from engine.quant import quantize
 from engine.quant.layout import DenseWeight, GroupedInt4Weight
-from engine.quant.quantize import row_blocks, to_channel_int8, to_grouped_int4
+from engine.quant.quantize import row_blocks, split_groups, to_channel_int8, to_grouped_int4
 
 
 def relative_error(weight, values: torch.Tensor) -> float:
@@ -66,3 +66,14 @@ def test_large_matrices_in_blocks(monkeypatch):
     parts = to_grouped_int4(DenseWeight(values)), to_channel_int8(DenseWeight(values))
     for one, other in zip(whole, parts, strict=True):
         assert torch.equal(one.dequantize(), other.dequantize())
+
+
+def test_large_groups_are_split_without_loss():
+    weight = GroupedInt4Weight(
+        torch.randint(0, 16, (8, 512), dtype=torch.uint8), torch.rand(8, 1), torch.rand(8, 1)
+    )
+    split = split_groups(weight, (32, 64, 128))
+    assert split.group_size == 128
+    assert torch.equal(split.dequantize(), weight.dequantize())
+    assert split_groups(split, (32, 64, 128)) is split
+    assert split_groups(weight, (48,)) is weight
