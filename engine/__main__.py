@@ -24,6 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from engine.cli.bench import run_bench  # noqa: PLC0415 - imports torch
 
             return run_bench(options)
+        if options.command in {"plan", "roofline"}:
+            from engine.cli.plan import run_plan, run_roofline  # noqa: PLC0415 - as above
+
+            return run_plan(options) if options.command == "plan" else run_roofline(options)
         from engine.cli.chat import run_chat  # noqa: PLC0415 - imports torch
 
         return run_chat(options)

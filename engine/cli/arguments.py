@@ -3,8 +3,9 @@
 import argparse
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from engine.api import ModelOptions, Precision, SamplingParams
+from engine.api import Device, ModelOptions, Precision, SamplingParams
 
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -17,6 +18,8 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     _add_chat(chat)
     bench = commands.add_parser("bench", help="measure prefill and decode speed")
     _add_bench(bench)
+    _add_plan(commands.add_parser("plan", help="what a model will take, before it is loaded"))
+    _add_roofline(commands.add_parser("roofline", help="measure what this machine can do"))
     options = parser.parse_args(argv)
     if options.command == "chat":
         if options.json and options.prompt is None:
@@ -101,6 +104,30 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     )
     add("--streams", type=_integer(1), default=1, metavar="N", help="answers at once (default: 1)")
     add("--seed", type=_integer(0), default=0, metavar="N", help="of the random prompts")
+
+
+def _add_plan(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a .gguf file, a folder, a config.json, or a shipped name")
+    weights = [precision.value for precision in Precision]
+    add("--weights", choices=weights, default=Precision.AUTO.value, help="default: auto")
+    kinds = ("fp32", "bf16", "fp16", "int8", "int4")
+    add("--kv", choices=kinds, help="how the cache is kept (default: as the engine computes)")
+    add("--context", type=_integer(1), metavar="N", help="default: the trained one, up to 8192")
+    add("--streams", type=_integer(1), default=1, metavar="N", help="answers at once (default: 1)")
+    add("--device", choices=[d.value for d in Device], default=Device.AUTO.value)
+    freed = "what the model it replaces gives back"
+    add("--bytes-to-free", type=_integer(0), default=0, metavar="N", help=freed)
+    add("--roofline", type=Path, metavar="FILE", help="the machine's ceilings, kept there")
+    add("--no-speed", action="store_true", help="predict no speed, and measure nothing")
+    add("--json", action="store_true", help="print one JSON object")
+
+
+def _add_roofline(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--roofline", type=Path, metavar="FILE", help="where to keep what was measured")
+    add("--threads", type=_integer(1), metavar="N", help="default: the physical cores")
+    add("--json", action="store_true", help="print one JSON object")
 
 
 def _integer(least: int) -> Callable[[str], int]:

@@ -1,0 +1,122 @@
+"""``python -m engine plan`` and ``roofline``: what a model will take, and what this machine gives.
+
+Estimates carry "~". A plan needs the machine's ceilings for its speeds; they are measured once
+and kept, and ``--no-speed`` does without.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from engine.api import Device, Precision
+from engine.devices import find_gpu, has_native_bf16, read_memory
+from engine.planner.find import find_blueprint
+from engine.planner.geometry import KVPrecision
+from engine.planner.plan import Plan, Wish, plan
+from engine.planner.room import Memory
+from engine.planner.weights import Target
+from engine.roofline import Ceilings, cache_path, ceilings_of, measure, write_ceilings
+
+_MEASURING = "Measuring this machine once; this takes some seconds."
+
+
+def run_plan(options: argparse.Namespace) -> int:
+    """Run the command; returns the exit code. Raises EngineError."""
+    blueprint = find_blueprint(options.model)
+    wish = Wish(
+        weights=Precision(options.weights),
+        kv=None if options.kv is None else KVPrecision(options.kv),
+        context=options.context,
+        streams=options.streams,
+    )
+    memory, target = look_at_machine(Device(options.device), options.bytes_to_free)
+    ceilings = None if options.no_speed else _ceilings(options.roofline)
+    result = plan(blueprint, wish, memory, target, ceilings)
+    print(json.dumps(result.as_json()) if options.json else describe(result))
+    return 0
+
+
+def run_roofline(options: argparse.Namespace) -> int:
+    """Measure, keep and print the ceilings; returns the exit code."""
+    path = options.roofline or cache_path()
+    measured = measure(options.threads)
+    write_ceilings(measured, path)
+    values = measured.as_json()
+    if options.json:
+        print(json.dumps(values))
+        return 0
+    width = max(map(len, values))
+    for name, value in values.items():
+        print(f"{name:<{width}}  {_rate(name, value)}")
+    return 0
+
+
+def look_at_machine(device: Device, bytes_to_free: int = 0) -> tuple[Memory, Target]:
+    """The memory a model would live in and what it would be packed for. Imports torch.
+
+    AUTO is the GPU where one is found.
+    """
+    gpu = None if device is Device.CPU else find_gpu()
+    if gpu is not None:
+        other = max(0, gpu.total_bytes - gpu.free_bytes - bytes_to_free)
+        memory = Memory(gpu.total_bytes, gpu.free_bytes, other, bytes_to_free, is_cuda=True)
+        return memory, Target(is_cuda=True, has_native_bf16=gpu.has_native_bf16)
+    from engine.quant.int4_cpu import has_fast_int4  # noqa: PLC0415 - imports torch
+    from engine.quant.int8_cpu import has_fast_int8  # noqa: PLC0415 - imports torch
+
+    now = read_memory()
+    memory = Memory(now.total_bytes, now.available_bytes, now.other_bytes, bytes_to_free)
+    target = Target(
+        has_native_bf16=has_native_bf16(),
+        has_fast_int4=has_fast_int4(),
+        has_fast_int8=has_fast_int8(),
+    )
+    return memory, target
+
+
+def _ceilings(path: Path | None) -> Ceilings:
+    path = path or cache_path()
+    if not path.exists():
+        print(_MEASURING, file=sys.stderr)
+    return ceilings_of(path)
+
+
+def describe(result: Plan) -> str:
+    """The plan for people: one figure a line, then the reasons."""
+    decode, prefill = result.predicted_decode_tokens_per_s, result.predicted_prefill_tokens_per_s
+    rows = [
+        ("model", f"{result.model} ({result.architecture})"),
+        ("parameters", f"{result.num_parameters / 1e9:.3f} billion"),
+        ("weights", f"~{_gb(result.allocated_bytes)} as allocated in {result.weights.upper()}"),
+        ("", f"~{_gb(result.parameter_bytes)} for the parameters alone"),
+        ("KV cache", f"~{_gb(result.kv_bytes)} in {result.kv.upper()}, {_tokens(result)}"),
+        ("", f"~{result.kv_bytes_per_token / 2**20:.4g} MiB a token"),
+        ("activations", f"~{_gb(result.activation_bytes)}"),
+        ("runtime", f"~{_gb(result.runtime_bytes)}"),
+        ("total", f"~{_gb(result.total_bytes)}, at most ~{_gb(result.peak_bytes)} while loading"),
+        ("verdict", result.verdict.value.replace("_", " ")),
+    ]
+    if decode is not None and prefill is not None:
+        rows += [("decode", f"~{decode:.4g} tokens/s"), ("prefill", f"~{prefill:.4g} tokens/s")]
+    lines = [f"{name:<12}{value}" for name, value in rows]
+    return "\n".join([*lines, *result.reasons])
+
+
+def _tokens(result: Plan) -> str:
+    streams = "1 stream" if result.streams == 1 else f"{result.streams} streams"
+    return f"{streams} of {result.context:,} tokens"
+
+
+def _gb(num_bytes: int) -> str:
+    """GB for the textbook's comparison, GiB for the system's."""
+    return f"{num_bytes / 1e9:.2f} GB ({num_bytes / 2**30:.2f} GiB)"
+
+
+def _rate(name: str, value: object) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    if name == "call_s":
+        return f"{value * 1e6:.2f} us"
+    unit = "GFLOP/s" if "flops" in name else "GB/s"
+    return f"{value / 1e9:.1f} {unit}"

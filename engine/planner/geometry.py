@@ -1,0 +1,114 @@
+"""What a KV cache holds: how many values a token leaves behind, in which layers, for how long.
+
+One idea for every kind of attention: a *track* keeps an entry of ``width`` values for each
+``stride`` tokens, at most ``capacity`` of them, and a new token attends to at most ``read``::
+
+    kind                 width                  stride  capacity  read
+    full (MHA, GQA, MQA) 2 x kv heads x head    1       -         -
+    sliding window       2 x kv heads x head    1       window    -
+    MLA                  latent + rotary key    1       -         - (top-k with an indexer)
+    indexer of V3.2      index head             1       -         -
+    CSA                  head (K is V)          4       -         top-k
+    indexer of CSA       index head             4       -         -
+    HCA                  head                   128     -         -
+    ring of CSA and HCA  head                   1       window    -
+
+Knows no file format and no torch. Two published figures hold it in place, both at 1,048,576
+tokens in bf16. V3.2: 61 layers x (512 + 64 + 128) values x 2 bytes = 85,888 bytes a token,
+83.9 GiB. V4-Pro: 61 layers, of which the first two are HCA and CSA and HCA take turns from the
+third on: 30 CSA and 31 HCA. A CSA layer adds (512 + 128) x 2 / 4 = 320 bytes a token, an HCA one
+512 x 2 / 128 = 8: 30 x 320 + 31 x 8 = 9,848 bytes a token or 9.617 GiB, and every layer's ring of
+128 tokens together 7.6 MiB: 9.62 GiB.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+# a half-precision scale and zero for each separately quantised vector
+_QUANTISED_OVERHEAD = 4
+
+
+class KVPrecision(StrEnum):
+    """How keys and values are kept."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+    INT8 = "int8"
+    INT4 = "int4"
+
+    @property
+    def bits(self) -> int:
+        """Bits of one value, scales apart."""
+        return _BITS[self]
+
+
+_BITS = {
+    KVPrecision.FP32: 32,
+    KVPrecision.BF16: 16,
+    KVPrecision.FP16: 16,
+    KVPrecision.INT8: 8,
+    KVPrecision.INT4: 4,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CacheTrack:
+    """One kind of entry, kept alike in ``layers`` layers.
+
+    ``vectors``: separately scaled vectors an entry divides into when it is quantised.
+    ``flops``: multiplications and additions a new token spends on one entry it attends to.
+    """
+
+    layers: int
+    width: int
+    vectors: int = 1
+    stride: int = 1
+    capacity: int | None = None
+    read: int | None = None
+    flops: int = 0
+
+    def entries(self, context: int) -> int:
+        """Entries of one layer after ``context`` tokens; an unfinished group has none."""
+        count = context // self.stride
+        return count if self.capacity is None else min(count, self.capacity)
+
+    def attended(self, context: int) -> int:
+        """Entries of one layer that the next token looks at."""
+        count = self.entries(context)
+        return count if self.read is None else min(count, self.read)
+
+    def entry_bytes(self, precision: KVPrecision) -> float:
+        """Bytes of one entry in one layer, with its scales."""
+        is_quantised = precision in {KVPrecision.INT8, KVPrecision.INT4}
+        overhead = _QUANTISED_OVERHEAD * self.vectors if is_quantised else 0
+        return self.width * precision.bits / 8 + overhead
+
+
+def cache_bytes(tracks: Iterable[CacheTrack], context: int, precision: KVPrecision) -> int:
+    """Bytes one stream's cache takes after ``context`` tokens."""
+    return round(sum(t.layers * t.entries(context) * t.entry_bytes(precision) for t in tracks))
+
+
+def cache_bytes_read(tracks: Iterable[CacheTrack], context: int, precision: KVPrecision) -> int:
+    """Bytes of the cache that one more token reads."""
+    return round(sum(t.layers * t.attended(context) * t.entry_bytes(precision) for t in tracks))
+
+
+def attention_flops(tracks: Iterable[CacheTrack], context: int) -> int:
+    """Arithmetic one more token spends on the cache, projections apart."""
+    return sum(t.layers * t.attended(context) * t.flops for t in tracks)
+
+
+def attention(
+    layers: int, num_heads: int, num_kv_heads: int, head_dim: int, window: int | None = None
+) -> CacheTrack:
+    """Full attention, or a sliding window of ``window`` tokens."""
+    return CacheTrack(
+        layers,
+        width=2 * num_kv_heads * head_dim,
+        vectors=2 * num_kv_heads,
+        capacity=window,
+        flops=4 * num_heads * head_dim,
+    )

@@ -1,0 +1,18 @@
+"""How a model would be run, with everything decided: no "auto" is left."""
+
+from dataclasses import dataclass
+
+from engine.api import Precision
+from engine.planner.geometry import KVPrecision
+from engine.planner.weights import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """``precision`` is not AUTO; ``context`` tokens a stream, ``streams`` of them."""
+
+    precision: Precision
+    kv: KVPrecision
+    context: int
+    streams: int
+    target: Target

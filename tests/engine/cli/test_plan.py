@@ -1,0 +1,85 @@
+"""The plan and roofline commands, as a shell runs them."""
+
+import json
+
+import pytest
+
+from engine import roofline
+from engine.__main__ import main
+from engine.api import Device
+from engine.cli.plan import look_at_machine
+from engine.devices import GpuInfo
+from engine.roofline import Ceilings, read_ceilings, write_ceilings
+
+CEILINGS = Ceilings("cpu", 2, 1e10, 1e-6, *([1e11] * 4), *([1e10] * 4))
+GIB = 1 << 30
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """Ceilings in a file, so that nothing is measured."""
+    path = tmp_path / "roofline.json"
+    write_ceilings(CEILINGS, path)
+    return str(path)
+
+
+def test_json(kept, capsys):
+    words = ["deepseek-v4-pro", "--kv", "bf16", "--context", "1048576", "--weights", "int4"]
+    assert main(["plan", *words, "--roofline", kept, "--device", "cpu", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["kv_bytes"] / GIB == pytest.approx(9.62, abs=0.005)
+    assert values["fits"] is False
+    assert values["predicted_decode_tokens_per_s"] > 0
+    assert values["predicted_prefill_tokens_per_s"] > 0
+
+
+def test_estimates_are_marked_for_people(kept, capsys):
+    assert main(["plan", "llama-7b", "--roofline", kept, "--device", "cpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    figures = [line for line in lines if "GB (" in line or "tokens/s" in line]
+    assert len(figures) >= 8
+    assert all("~" in line for line in figures)
+
+
+def test_nothing_is_measured_where_no_speed_is_wanted(monkeypatch, capsys):
+    monkeypatch.setattr(roofline, "measure", None)
+    assert main(["plan", "smollm2-135m", "--no-speed", "--device", "cpu", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["predicted_decode_tokens_per_s"] is None
+
+
+def test_an_unknown_model_is_one_sentence(capsys):
+    assert main(["plan", "no-such-model"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "llama-7b" in captured.err
+
+
+def test_memory_that_is_given_back(capsys):
+    words = ["plan", "smollm2-135m", "--no-speed", "--device", "cpu", "--json"]
+    assert main(words) == 0
+    before = json.loads(capsys.readouterr().out)["available_bytes"]
+    assert main([*words, "--bytes-to-free", str(1 << 50)]) == 0
+    assert json.loads(capsys.readouterr().out)["available_bytes"] > before
+
+
+def test_a_graphics_card_is_planned_for(monkeypatch):
+    card = GpuInfo("card", 8 * GIB, 5 * GIB, (8, 6))
+    monkeypatch.setattr("engine.cli.plan.find_gpu", lambda: card)
+    memory, target = look_at_machine(Device.AUTO, GIB)
+    assert memory.is_cuda
+    assert (memory.usable_bytes, memory.other_bytes) == (6 * GIB, 2 * GIB)
+    assert target.is_cuda
+    assert not look_at_machine(Device.CPU)[0].is_cuda
+
+
+def test_roofline_measures_and_keeps(monkeypatch, tmp_path, capsys):
+    for name, value in {"_BUFFER_BYTES": 1 << 20, "_MATRIX": 64, "_ROWS": 16}.items():
+        monkeypatch.setattr(roofline, name, value)
+    monkeypatch.setattr(roofline, "_ROW_SET_BYTES", 1 << 14)
+    path = tmp_path / "kept.json"
+    assert main(["roofline", "--threads", "1", "--roofline", str(path), "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert read_ceilings(path) == Ceilings(**values)
+    assert main(["roofline", "--threads", "1", "--roofline", str(path)]) == 0
+    assert "GFLOP/s" in capsys.readouterr().out

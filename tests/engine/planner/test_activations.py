@@ -1,0 +1,24 @@
+"""Working memory grows with what a step holds."""
+
+from dataclasses import replace
+
+from engine.api import Precision
+from engine.planner.activations import activation_bytes, packing_bytes
+from engine.planner.find import find_blueprint
+from engine.planner.geometry import KVPrecision
+from engine.planner.setup import Setup
+from engine.planner.weights import Target
+
+SETUP = Setup(Precision.INT8, KVPrecision.FP32, 4_096, 1, Target())
+LLAMA = find_blueprint("llama-3.2-1b")
+
+
+def test_context_streams_and_narrow_caches_cost():
+    base = activation_bytes(LLAMA, SETUP)
+    assert activation_bytes(LLAMA, replace(SETUP, context=8_192)) > base
+    assert activation_bytes(LLAMA, replace(SETUP, streams=8)) - base == 2 * 7 * 128_256 * 4
+    assert activation_bytes(LLAMA, replace(SETUP, kv=KVPrecision.INT8)) > base
+
+
+def test_the_largest_matrix_is_held_in_floats_while_it_is_packed():
+    assert packing_bytes(LLAMA) == 128_256 * 2_048 * 4

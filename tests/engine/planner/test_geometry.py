@@ -1,0 +1,99 @@
+"""The cache of every kind of attention, held to published figures."""
+
+import pytest
+
+from engine.planner.find import find_blueprint
+from engine.planner.geometry import (
+    CacheTrack,
+    KVPrecision,
+    attention,
+    attention_flops,
+    cache_bytes,
+    cache_bytes_read,
+)
+
+MILLION = 1_048_576
+GIB = 2**30
+
+
+def test_a_13b_model_takes_three_quarters_of_a_mebibyte_a_token():
+    tracks = find_blueprint("llama-13b").tracks
+    assert cache_bytes(tracks, 1, KVPrecision.FP16) == 2 * 40 * 5120 * 2
+    assert cache_bytes(tracks, 1, KVPrecision.FP16) / 2**20 == pytest.approx(0.78, abs=0.005)
+    assert cache_bytes(tracks, 4096, KVPrecision.FP16) / 1e9 == pytest.approx(3.36, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "gib"),
+    [("deepseek-v4-pro", 9.62), ("deepseek-v3.2", 83.9), ("deepseek-v4-flash", 6.72)],
+)
+def test_a_million_tokens_of_deepseek(name, gib):
+    tracks = find_blueprint(name).tracks
+    size = cache_bytes(tracks, MILLION, KVPrecision.BF16) / GIB
+    assert size == pytest.approx(gib, abs=0.03 if gib > 50 else 0.005)
+
+
+def test_v4_pro_by_hand():
+    csa = 30 * (512 + 128) * 2 * MILLION // 4
+    hca = 31 * 512 * 2 * MILLION // 128
+    ring = 61 * 512 * 2 * 128
+    tracks = find_blueprint("deepseek-v4-pro").tracks
+    assert cache_bytes(tracks, MILLION, KVPrecision.BF16) == csa + hca + ring
+
+
+def test_v3_2_by_hand():
+    tracks = find_blueprint("deepseek-v3.2").tracks
+    assert cache_bytes(tracks, 1, KVPrecision.BF16) == 61 * (512 + 64 + 128) * 2
+
+
+def test_v4_pro_keeps_about_a_tenth_of_v3_2():
+    pro, older = (find_blueprint(n).tracks for n in ("deepseek-v4-pro", "deepseek-v3.2"))
+    ratio = cache_bytes(pro, MILLION, KVPrecision.BF16) / cache_bytes(
+        older, MILLION, KVPrecision.BF16
+    )
+    assert ratio == pytest.approx(0.115, abs=0.001)
+
+
+def test_a_window_stops_growing():
+    track = attention(1, 4, 1, 256, window=512)
+    sizes = [cache_bytes([track], n, KVPrecision.BF16) for n in (511, 512, 513, 100_000)]
+    assert sizes[0] < sizes[1] == sizes[2] == sizes[3] == 512 * 2 * 256 * 2
+
+
+def test_gemma_mixes_windows_and_full_layers():
+    full, sliding = find_blueprint("gemma-3-270m").tracks
+    assert (full.layers, full.capacity) == (3, None)
+    assert (sliding.layers, sliding.capacity) == (15, 512)
+
+
+def test_an_unfinished_group_has_no_entry():
+    track = CacheTrack(1, 512, stride=4)
+    assert [track.entries(n) for n in (0, 3, 4, 7, 8)] == [0, 0, 1, 1, 2]
+
+
+def test_only_the_chosen_entries_are_read():
+    track = CacheTrack(2, 512, stride=4, read=1024, flops=10)
+    assert cache_bytes_read([track], MILLION, KVPrecision.BF16) == 2 * 1024 * 512 * 2
+    assert attention_flops([track], MILLION) == 2 * 1024 * 10
+    assert attention_flops([track], 40) == 2 * 10 * 10
+
+
+def test_grouped_queries_share_their_cache():
+    many, few = attention(1, 32, 32, 128), attention(1, 32, 8, 128)
+    assert cache_bytes([many], 10, KVPrecision.FP16) == 4 * cache_bytes(
+        [few], 10, KVPrecision.FP16
+    )
+    assert many.flops == few.flops
+
+
+@pytest.mark.parametrize(
+    ("precision", "size"),
+    [
+        (KVPrecision.FP32, 4 * 256),
+        (KVPrecision.FP16, 2 * 256),
+        (KVPrecision.INT8, 256 + 2 * 4),
+        (KVPrecision.INT4, 128 + 2 * 4),
+    ],
+)
+def test_scales_of_quantised_entries_are_counted(precision, size):
+    assert attention(1, 2, 1, 128).entry_bytes(precision) == size

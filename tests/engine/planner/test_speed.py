@@ -1,0 +1,86 @@
+"""Predictions from ceilings that are made up, so that the arithmetic can be checked by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.api import Precision
+from engine.planner.find import find_blueprint
+from engine.planner.geometry import KVPrecision, attention_flops, cache_bytes_read
+from engine.planner.setup import Setup
+from engine.planner.speed import (
+    CALLS_PER_LAYER,
+    decode_flops,
+    decode_tokens_per_s,
+    prefill_tokens_per_s,
+    weight_bytes_read,
+)
+from engine.planner.weights import Target, allocated_bytes
+from engine.roofline import Ceilings
+
+CEILINGS = Ceilings(
+    device="cpu",
+    threads=2,
+    read_bytes_per_s=10e9,
+    call_s=1e-6,
+    **{f"{name}_flops_per_s": 1e11 for name in ("fp32", "bf16", "int8", "int4")},
+    **{f"{name}_bytes_per_s": 8e9 for name in ("fp32", "bf16", "int8", "int4")},
+)
+SETUP = Setup(Precision.INT8, KVPrecision.FP32, 1_000, 1, Target())
+LLAMA = find_blueprint("llama-3.2-1b")
+
+
+def test_decoding_reads_weights_and_cache_and_pays_for_calls():
+    weights = weight_bytes_read(LLAMA, SETUP)
+    cache = cache_bytes_read(LLAMA.tracks, 1_000, KVPrecision.FP32)
+    seconds = weights / 8e9 + cache / 10e9 + 16 * CALLS_PER_LAYER * 1e-6
+    assert decode_tokens_per_s(LLAMA, SETUP, CEILINGS) == pytest.approx(1 / seconds)
+
+
+def test_a_table_that_is_the_head_is_read_once():
+    norms = LLAMA.vector_values * 4
+    allocated = allocated_bytes(LLAMA, Precision.INT8, Target())
+    assert weight_bytes_read(LLAMA, SETUP) == allocated - norms
+
+
+def test_no_product_is_faster_than_memory():
+    quick = replace(CEILINGS, int8_bytes_per_s=1e15)
+    assert quick.weight_bytes_per_s(Precision.INT8) == 10e9
+
+
+def test_streams_share_the_reading_of_weights():
+    one = decode_tokens_per_s(LLAMA, SETUP, CEILINGS)
+    eight = decode_tokens_per_s(LLAMA, replace(SETUP, streams=8), CEILINGS)
+    assert one * 2 < eight < one * 8
+
+
+def test_streams_choose_different_experts():
+    mixtral = find_blueprint("mixtral-8x7b")
+    reads = [weight_bytes_read(mixtral, replace(SETUP, streams=n)) for n in (1, 2, 4, 100)]
+    assert reads[0] < reads[1] < reads[2] == reads[3]
+
+
+def test_a_longer_context_is_slower():
+    speeds = [
+        decode_tokens_per_s(LLAMA, replace(SETUP, context=n), CEILINGS) for n in (10, 1_000, 9_000)
+    ]
+    assert speeds == sorted(speeds, reverse=True)
+
+
+def test_prefill_multiplies():
+    products = 2 * sum(p.size for p in LLAMA.products)
+    flops = products + attention_flops(LLAMA.tracks, 500)
+    assert prefill_tokens_per_s(LLAMA, SETUP, CEILINGS) == pytest.approx(1e11 / flops)
+
+
+def test_v4_pro_spends_about_a_quarter_of_v3_2_on_a_token():
+    # its makers say 27% at a million tokens
+    pro, older = (find_blueprint(name) for name in ("deepseek-v4-pro", "deepseek-v3.2"))
+    ratio = decode_flops(pro, 1_048_576) / decode_flops(older, 1_048_576)
+    assert ratio == pytest.approx(0.27, abs=0.015)
+
+
+def test_most_of_v3_2_is_its_indexer():
+    older = find_blueprint("deepseek-v3.2")
+    indexer = 61 * 1_048_576 * 2 * 64 * 128
+    assert indexer > 0.9 * attention_flops(older.tracks, 1_048_576)
