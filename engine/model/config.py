@@ -9,10 +9,14 @@ from typing import Literal
 from engine.errors import ModelCorruptError
 
 RopeKind = Literal["linear", "dynamic", "llama3", "yarn", "longrope", "factors"]
+NormPlacement = Literal["before", "after", "both"]
+QKNorm = Literal["none", "head", "projection"]
+Activation = Literal["silu", "gelu_tanh"]
 
 _MAX_LAYERS = 1_024
 _MAX_SIZE = 1 << 24
 _MAX_CONTEXT = 1 << 28
+_MAX_EXPERTS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +25,8 @@ class RopeScaling:
 
     Only the fields of ``kind`` matter. ``freq_factors`` ("factors": divisors of each of the
     head_dim / 2 frequencies, as GGUF stores llama3 scaling) and ``short_factors`` /
-    ``long_factors`` ("longrope") have one entry a rotated pair. ``attention_factor`` None means
-    the kind's own default.
+    ``long_factors`` ("longrope") have one entry a rotated pair. ``truncate`` ("yarn"): whether the
+    bounds of the blend are whole pairs. ``attention_factor`` None means the kind's own default.
     """
 
     kind: RopeKind
@@ -34,6 +38,7 @@ class RopeScaling:
     beta_slow: float = 1.0
     mscale: float = 0.0
     mscale_all_dim: float = 0.0
+    truncate: bool = True
     attention_factor: float | None = None
     freq_factors: tuple[float, ...] = ()
     short_factors: tuple[float, ...] = ()
@@ -41,11 +46,32 @@ class RopeScaling:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpertConfig:
+    """A mixture of experts: ``count`` in each layer, of which every token uses ``per_token``.
+
+    ``is_normalised``: the weights of a token's experts are scaled to add up to one.
+    """
+
+    count: int
+    per_token: int
+    intermediate_size: int
+    is_normalised: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """The shape of a decoder-only model.
+    """The shape of a decoder-only model, and what its layers compute.
 
     ``max_position_embeddings`` is the trained context in tokens. ``rotary_dim`` is the number of
     leading dimensions of each head that rotate (0: all of them). ``eos_ids`` end an answer.
+
+    What sets a family apart has the neutral value as its default. ``norms``: before attention and
+    feed-forward, after them, or both. ``qk_norm``: over each head's q and k, or over all heads'.
+    ``attention_scale``: of the scores (0: head_dim ** -0.5). ``attention_softcap`` c: scores s
+    become c tanh(s / c) (0: as they are), ``logit_softcap`` likewise. The layers marked in
+    ``sliding_layers`` see the last ``sliding_window`` tokens only, and rotate by
+    ``local_rope_theta``, unscaled, if it is not 0. Those marked in ``unrotated_layers`` do not
+    rotate. Either is empty or has one mark a layer.
     """
 
     model_type: str
@@ -68,6 +94,28 @@ class ModelConfig:
     license: str = ""
     bos_id: int | None = None
     eos_ids: tuple[int, ...] = ()
+    norms: NormPlacement = "before"
+    qk_norm: QKNorm = "none"
+    activation: Activation = "silu"
+    attention_scale: float = 0.0
+    attention_softcap: float = 0.0
+    embedding_scale: float = 1.0
+    residual_scale: float = 1.0
+    logit_scale: float = 1.0
+    logit_softcap: float = 0.0
+    sliding_window: int = 0
+    sliding_layers: tuple[bool, ...] = ()
+    local_rope_theta: float = 0.0
+    unrotated_layers: tuple[bool, ...] = ()
+    experts: ExpertConfig | None = None
+
+    def is_sliding(self, layer: int) -> bool:
+        """Whether ``layer`` sees no further back than the window."""
+        return bool(self.sliding_layers) and self.sliding_layers[layer]
+
+    def is_rotated(self, layer: int) -> bool:
+        """Whether ``layer`` rotates q and k by their position."""
+        return not self.unrotated_layers or not self.unrotated_layers[layer]
 
 
 def check_config(config: ModelConfig, path: str) -> ModelConfig:
@@ -97,11 +145,52 @@ def check_config(config: ModelConfig, path: str) -> ModelConfig:
         )
     if config.head_dim % 2:
         raise corrupt(path, f"its head_dim {config.head_dim} is odd and cannot rotate in pairs")
+    _check_rotation(config, path)
+    _check_layers(config, path)
     ids = [*config.eos_ids, *([] if config.bos_id is None else [config.bos_id])]
     for token in ids:
         if not 0 <= token < config.vocab_size:
             raise corrupt(path, f"its special token {token} is not in the vocabulary")
     return config
+
+
+def _check_rotation(config: ModelConfig, path: str) -> None:
+    rotary_dim = config.rotary_dim or config.head_dim
+    if rotary_dim % 2 or not 0 < rotary_dim <= config.head_dim:
+        raise corrupt(path, f"{rotary_dim} of {config.head_dim} dimensions a head cannot rotate")
+    scaling = config.rope_scaling
+    if scaling is None:
+        return
+    numbers = (scaling.factor, *scaling.freq_factors, *scaling.short_factors)
+    if not all(0 < number < 1e9 for number in (*numbers, *scaling.long_factors)):
+        raise corrupt(path, "a factor of its rope scaling is not a positive number")
+    lists = {
+        "factors": (scaling.freq_factors,),
+        "longrope": (scaling.short_factors, scaling.long_factors),
+    }
+    for factors in lists.get(scaling.kind, ()):
+        if len(factors) != rotary_dim // 2:
+            raise corrupt(path, f"it has {len(factors)} rope factors, not {rotary_dim // 2}")
+    is_relative = scaling.kind not in {"linear", "factors"}
+    if is_relative and scaling.original_max_position < 2:
+        raise corrupt(path, "its rope scaling does not say the original context")
+
+
+def _check_layers(config: ModelConfig, path: str) -> None:
+    for marks in (config.sliding_layers, config.unrotated_layers):
+        if marks and len(marks) != config.num_layers:
+            raise corrupt(path, f"it describes {len(marks)} layers, not {config.num_layers}")
+    if any(config.sliding_layers) and not 0 < config.sliding_window <= _MAX_CONTEXT:
+        raise corrupt(path, f"its sliding_window is {config.sliding_window}")
+    if config.local_rope_theta < 0:
+        raise corrupt(path, f"its local rope theta is {config.local_rope_theta}")
+    experts = config.experts
+    if experts is None:
+        return
+    if not 0 < experts.per_token <= experts.count <= _MAX_EXPERTS:
+        raise corrupt(path, f"a token cannot use {experts.per_token} of {experts.count} experts")
+    if not 0 < experts.intermediate_size <= _MAX_SIZE:
+        raise corrupt(path, f"its experts have the size {experts.intermediate_size}")
 
 
 def corrupt(path: str, reason: str) -> ModelCorruptError:

@@ -11,14 +11,20 @@ from engine.model.config import corrupt
 
 
 class Fields:
-    """A view of ``values`` for the checkpoint at ``path``."""
+    """A view of ``values`` for the checkpoint at ``path``.
 
-    def __init__(self, values: Mapping[str, Any], path: str) -> None:
+    ``names``: what the header calls a key, where that differs from what callers ask for.
+    """
+
+    def __init__(
+        self, values: Mapping[str, Any], path: str, names: Mapping[str, str] | None = None
+    ) -> None:
         self._values = values
+        self._names = names or {}
         self.path = path
 
     def __contains__(self, key: str) -> bool:
-        return self._values.get(key) is not None
+        return self._value(key) is not None
 
     @overload
     def whole(self, key: str) -> int: ...
@@ -62,7 +68,7 @@ class Fields:
 
     def reals(self, key: str) -> tuple[float, ...]:
         """A list of finite numbers; empty where the key is absent."""
-        value = self._values.get(key)
+        value = self._value(key)
         if value is None:
             return ()
         if not isinstance(value, list | np.ndarray):
@@ -72,9 +78,29 @@ class Fields:
             raise self._wrong(key, "a list of numbers")
         return tuple(float(item) for item in numbers)
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings; empty where the key is absent."""
+        value = self._value(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self._wrong(key, "a list of texts")
+        return tuple(value)
+
+    def names(self) -> tuple[str, ...]:
+        """All keys, in the order of the file."""
+        return tuple(self._values)
+
+    def sizes(self, key: str) -> list[int]:
+        """A list of whole numbers."""
+        value = self._get(key, None)
+        if not isinstance(value, list) or not all(type(item) is int for item in value):
+            raise self._wrong(key, "a list of whole numbers")
+        return value
+
     def section(self, key: str) -> "Fields | None":
         """A nested table, or None where there is none."""
-        value = self._values.get(key)
+        value = self._value(key)
         if value is None:
             return None
         if not isinstance(value, dict):
@@ -83,7 +109,7 @@ class Fields:
 
     def ids(self, key: str) -> tuple[int, ...]:
         """One token id, or a list of them; empty where the key is absent."""
-        value = self._values.get(key)
+        value = self._value(key)
         if value is None:
             return ()
         ids = value if isinstance(value, list) else [value]
@@ -100,12 +126,15 @@ class Fields:
         )
 
     def _get(self, key: str, default: Any) -> Any:
-        value = self._values.get(key)
+        value = self._value(key)
         if value is not None:
             return value
         if default is None:
-            raise corrupt(self.path, f"it does not say its {key}")
+            raise corrupt(self.path, f"it does not say its {self._names.get(key, key)}")
         return default
 
+    def _value(self, key: str) -> Any:
+        return self._values.get(self._names.get(key, key))
+
     def _wrong(self, key: str, expected: str) -> ModelCorruptError:
-        return corrupt(self.path, f"its {key} is not {expected}")
+        return corrupt(self.path, f"its {self._names.get(key, key)} is not {expected}")

@@ -1,16 +1,33 @@
 """A ModelConfig from GGUF metadata."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-import torch
-
+from engine.model.architectures import find_gguf_family
 from engine.model.config import ModelConfig, RopeScaling, check_config
+from engine.model.family import Family, layer_names
 from engine.model.fields import Fields
 from engine.model.gguf_split import GgufTensors
+from engine.model.rope import attention_factor
 from engine.quant.ggml import can_decode, decode_vector
 
-ARCHITECTURES = frozenset({"llama"})
 _ROPE_FACTORS = "rope_freqs.weight"
+_LONG_FACTORS = ("rope_factors_short.weight", "rope_factors_long.weight")
+# What config.json calls a key -> what a GGUF header calls it, behind the architecture's name.
+_KEYS = {
+    "sliding_window": "attention.sliding_window",
+    "sliding_window_pattern": "attention.sliding_window_pattern",
+    "attn_logit_softcapping": "attn_logit_softcapping",
+    "final_logit_softcapping": "final_logit_softcapping",
+    "rope_local_base_freq": "rope.freq_base_swa",
+    "attention_multiplier": "attention.scale",
+    "embedding_multiplier": "embedding_scale",
+    "residual_multiplier": "residual_scale",
+    "logits_scaling": "logit_scale",
+    "num_local_experts": "expert_count",
+    "num_experts_per_tok": "expert_used_count",
+    "moe_intermediate_size": "expert_feed_forward_length",
+}
 
 
 def read_gguf_config(file: GgufTensors) -> ModelConfig:
@@ -21,17 +38,25 @@ def read_gguf_config(file: GgufTensors) -> ModelConfig:
     """
     fields = Fields(file.metadata, str(file.path))
     arch = fields.text("general.architecture")
-    if arch not in ARCHITECTURES:
+    family = find_gguf_family(arch, has_experts=fields.whole(f"{arch}.expert_count", 0) > 0)
+    if family is None:
         raise fields.unsupported(f"the architecture {arch[:40]!a}")
-    if fields.whole(f"{arch}.expert_count", 0) > 0:
-        raise fields.unsupported("a mixture of experts")
+    config = check_config(_read_sizes(file, fields, arch, family), str(file.path))
+    if family.is_interleaved and config.rotary_dim != config.head_dim:
+        raise fields.unsupported(
+            f"rotation of {config.rotary_dim} of {config.head_dim} dimensions a head"
+        )
+    keys = {key: f"{arch}.{name}" for key, name in _KEYS.items()}
+    described = family.describe(config, Fields(file.metadata, str(file.path), keys))
+    return check_config(described, str(file.path))
+
+
+def _read_sizes(file: GgufTensors, fields: Fields, arch: str, family: Family) -> ModelConfig:
     num_heads = fields.whole(f"{arch}.attention.head_count")
     hidden = fields.whole(f"{arch}.embedding_length")
     head_dim = fields.whole(f"{arch}.attention.key_length", hidden // max(1, num_heads))
-    rotary_dim = fields.whole(f"{arch}.rope.dimension_count", head_dim)
-    tensors = file.tensors
-    config = ModelConfig(
-        model_type=arch,
+    return ModelConfig(
+        model_type=family.model_type,
         name=fields.text("general.name", file.path.stem),
         vocab_size=_vocab_size(file, fields, arch),
         hidden_size=hidden,
@@ -43,18 +68,14 @@ def read_gguf_config(file: GgufTensors) -> ModelConfig:
         rms_norm_eps=fields.real(f"{arch}.attention.layer_norm_rms_epsilon"),
         rope_theta=fields.real(f"{arch}.rope.freq_base", 10_000.0),
         max_position_embeddings=fields.whole(f"{arch}.context_length"),
-        rotary_dim=rotary_dim,
+        rotary_dim=fields.whole(f"{arch}.rope.dimension_count", head_dim),
         rope_scaling=_rope_scaling(file, fields, arch),
-        tie_word_embeddings="output.weight" not in tensors,
-        attention_bias="blk.0.attn_q.bias" in tensors,
+        tie_word_embeddings="output.weight" not in file.tensors,
+        attention_bias="blk.0.attn_q.bias" in file.tensors,
         license=fields.text("general.license", ""),
         bos_id=next(iter(fields.ids("tokenizer.ggml.bos_token_id")), None),
         eos_ids=_eos_ids(fields),
     )
-    check_config(config, str(file.path))
-    if rotary_dim != head_dim:
-        raise fields.unsupported(f"rotation of {rotary_dim} of {head_dim} dimensions a head")
-    return config
 
 
 def _vocab_size(file: GgufTensors, fields: Fields, arch: str) -> int:
@@ -71,59 +92,82 @@ def _eos_ids(fields: Fields) -> tuple[int, ...]:
 
 
 def _rope_scaling(file: GgufTensors, fields: Fields, arch: str) -> RopeScaling | None:
-    factors = file.tensors.get(_ROPE_FACTORS)
-    if factors is not None:
-        if not can_decode(factors.type):
-            raise fields.unsupported(f"{factors.type.name} tensors")
-        values = decode_vector(file.raw(_ROPE_FACTORS), factors.type)
-        return RopeScaling("factors", freq_factors=_positive(values, fields))
-    kind = fields.text(f"{arch}.rope.scaling.type", "none")
-    factor = fields.real(f"{arch}.rope.scaling.factor", 1.0)
-    original = fields.whole(f"{arch}.rope.scaling.original_context_length", 0)
+    at = f"{arch}.rope.scaling."
+    trained = fields.whole(f"{arch}.context_length")
+    original = fields.whole(at + "original_context_length", trained)
+    if _LONG_FACTORS[1] in file.tensors:
+        short, long = (_factors(file, fields, name) for name in _LONG_FACTORS)
+        attention = fields.real(at + "attn_factor") if at + "attn_factor" in fields else None
+        return RopeScaling(
+            "longrope",
+            factor=trained / max(1, original),
+            original_max_position=original,
+            attention_factor=attention,
+            short_factors=short,
+            long_factors=long,
+        )
+    if _ROPE_FACTORS in file.tensors:
+        return RopeScaling("factors", freq_factors=_factors(file, fields, _ROPE_FACTORS))
+    kind = fields.text(at + "type", "none")
     match kind:
         case "none":
             return None
         case "linear":
-            return RopeScaling("linear", factor=factor)
+            return RopeScaling("linear", factor=fields.real(at + "factor", 1.0))
         case "yarn":
-            return RopeScaling("yarn", factor=factor, original_max_position=original)
+            return _yarn(fields, at, original)
         case _:
             raise fields.unsupported(f"the rope scaling {kind[:40]!a}")
 
 
-def _positive(factors: torch.Tensor, fields: Fields) -> tuple[float, ...]:
-    values: list[float] = factors.tolist()
+def _yarn(fields: Fields, at: str, original: int) -> RopeScaling:
+    """``attn_factor`` comes on top of what the factor asks for."""
+    scaling = RopeScaling(
+        "yarn",
+        factor=fields.real(at + "factor", 1.0),
+        original_max_position=original,
+        beta_fast=fields.real(at + "yarn_beta_fast", 32.0),
+        beta_slow=fields.real(at + "yarn_beta_slow", 1.0),
+    )
+    extra = fields.real(at + "attn_factor", 1.0)
+    return replace(scaling, attention_factor=extra * attention_factor(scaling))
+
+
+def _factors(file: GgufTensors, fields: Fields, name: str) -> tuple[float, ...]:
+    tensor = file.tensors.get(name)
+    if tensor is None:
+        raise fields.unsupported(f"rope factors without {name}")
+    if not can_decode(tensor.type):
+        raise fields.unsupported(f"{tensor.type.name} tensors")
+    values: list[float] = decode_vector(file.raw(name), tensor.type).tolist()
     if not all(0 < value < 1e9 for value in values):
         raise fields.unsupported("rope factors that are not positive numbers")
     return tuple(values)
 
 
-def gguf_names(num_layers: int) -> Mapping[str, str]:
+def gguf_names(config: ModelConfig, family: Family) -> Mapping[str, str]:
     """Canonical parameter name -> tensor name in the file."""
-    names = {
+    parts = {
+        "attention_norm": "attn_norm.weight",
+        "post_attention_norm": "post_attention_norm.weight",
+        "q_norm": "attn_q_norm.weight",
+        "k_norm": "attn_k_norm.weight",
+        "o": "attn_output.weight",
+        "o_bias": "attn_output.bias",
+        "ffn_norm": "ffn_norm.weight",
+        "post_ffn_norm": "post_ffw_norm.weight",
+        "router": "ffn_gate_inp.weight",
+    }
+    for part in "qkv":
+        parts[part] = f"attn_{part}.weight"
+        parts[f"{part}_bias"] = f"attn_{part}.bias"
+    for part in ("gate", "up", "down"):
+        parts[part] = f"ffn_{part}.weight"
+        parts[f"{part}_bias"] = f"ffn_{part}.bias"
+        parts[f"experts.{{e}}.{part}"] = f"ffn_{part}_exps.weight"
+    ends = {
         "embed": "token_embd.weight",
         "norm": "output_norm.weight",
         "head": "output.weight",
     }
-    parts = {
-        "attention_norm": "attn_norm.weight",
-        "q": "attn_q.weight",
-        "k": "attn_k.weight",
-        "v": "attn_v.weight",
-        "o": "attn_output.weight",
-        "ffn_norm": "ffn_norm.weight",
-        "gate": "ffn_gate.weight",
-        "up": "ffn_up.weight",
-        "down": "ffn_down.weight",
-        "q_bias": "attn_q.bias",
-        "k_bias": "attn_k.bias",
-        "v_bias": "attn_v.bias",
-        "o_bias": "attn_output.bias",
-        "gate_bias": "ffn_gate.bias",
-        "up_bias": "ffn_up.bias",
-        "down_bias": "ffn_down.bias",
-    }
-    for index in range(num_layers):
-        for canonical, stored in parts.items():
-            names[f"layers.{index}.{canonical}"] = f"blk.{index}.{stored}"
-    return names
+    return ends | layer_names(config, parts | dict(family.gguf_names), "blk.{i}.")

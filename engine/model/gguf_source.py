@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from typing_extensions import override
 
 from engine.errors import ModelUnsupportedError
+from engine.model.architectures import find_family
 from engine.model.config import ModelConfig
 from engine.model.gguf import MetadataValue, TensorInfo
 from engine.model.gguf_config import gguf_names, read_gguf_config
@@ -16,7 +19,8 @@ from engine.model.source import (
     Shape,
     check_finite,
     check_finite_tensor,
-    check_shapes,
+    find_places,
+    present_shapes,
 )
 from engine.quant.ggml import can_decode, decode, decode_vector, is_four_bit
 from engine.quant.layout import Weight
@@ -33,11 +37,16 @@ class GgufSource(Checkpoint):
         self._file = file
         self.path = str(file.path)
         self._config = read_gguf_config(file)
-        self._names = gguf_names(self._config.num_layers)
+        family = find_family(self._config.model_type)
+        if family is None:
+            raise ValueError(f"no family is called {self._config.model_type}")
+        self._is_interleaved = family.is_interleaved
         stored = {name: info.shape for name, info in file.tensors.items()}
-        self._shapes = check_shapes(self._config, self._names, stored, self.path)
-        for name in self._shapes:
-            self._check_type(self._info(name))
+        names = gguf_names(self._config, family)
+        self._places = find_places(self._config, names, stored, self.path)
+        self._shapes = present_shapes(self._config, self._places)
+        for tensor in {place.tensor for place in self._places.values()}:
+            self._check_type(file.tensors[tensor])
         self._bytes_read = 0
 
     @classmethod
@@ -78,7 +87,8 @@ class GgufSource(Checkpoint):
     @property
     @override
     def is_four_bit(self) -> bool:
-        infos = [self._info(name) for name in self._shapes if name.startswith("layers.")]
+        tensors = {p.tensor for name, p in self._places.items() if name.startswith("layers.")}
+        infos = [self._file.tensors[tensor] for tensor in tensors]
         four_bit = sum(info.nbytes for info in infos if is_four_bit(info.type))
         return four_bit * 2 > sum(info.nbytes for info in infos)
 
@@ -88,31 +98,33 @@ class GgufSource(Checkpoint):
 
     @override
     def weight(self, name: str) -> Weight:
-        info = self._read(name)
-        weight = decode(self._file.raw(info.name), info.type, (info.shape[0], info.shape[1]))
+        info, raw = self._read(name)
+        weight = decode(raw, info.type, (self._places[name].rows, info.shape[-1]))
         check_finite(weight, info.name, self.path)
-        heads = self._rotating_heads(name)
+        heads = self._interleaved_heads(name)
         return weight.rows(_half_split_order(heads, self._config.head_dim)) if heads else weight
 
     @override
     def vector(self, name: str) -> torch.Tensor:
-        info = self._read(name)
-        values = decode_vector(self._file.raw(info.name), info.type)
+        info, raw = self._read(name)
+        values = decode_vector(raw, info.type)
         check_finite_tensor(values, info.name, self.path)
-        heads = self._rotating_heads(name)
+        heads = self._interleaved_heads(name)
         return values[_half_split_order(heads, self._config.head_dim)] if heads else values
 
     @override
     def close(self) -> None:
         self._file.close()
 
-    def _info(self, name: str) -> TensorInfo:
-        return self._file.tensors[self._names[name]]
-
-    def _read(self, name: str) -> TensorInfo:
-        info = self._info(name)
-        self._bytes_read += info.nbytes
-        return info
+    def _read(self, name: str) -> tuple[TensorInfo, npt.NDArray[np.uint8]]:
+        """The tensor that holds ``name``, and the bytes of its rows there."""
+        place = self._places[name]
+        info = self._file.tensors[place.tensor]
+        row_bytes = info.nbytes // place.total
+        first = place.first * row_bytes
+        nbytes = place.rows * row_bytes
+        self._bytes_read += nbytes
+        return info, self._file.raw(place.tensor)[first : first + nbytes]
 
     def _check_type(self, info: TensorInfo) -> None:
         if not can_decode(info.type):
@@ -123,8 +135,10 @@ class GgufSource(Checkpoint):
                 feature=info.type.name,
             )
 
-    def _rotating_heads(self, name: str) -> int:
-        """How many heads of ``name`` rotate (0: it has nothing to do with rotation)."""
+    def _interleaved_heads(self, name: str) -> int:
+        """How many heads of ``name`` have the rows of each pair side by side."""
+        if not self._is_interleaved:
+            return 0
         match name.rpartition(".")[2]:
             case "q" | "q_bias":
                 return self._config.num_heads

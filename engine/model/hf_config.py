@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from engine.errors import ModelMissingError
-from engine.model.config import ModelConfig, RopeScaling, check_config
+from engine.model.architectures import find_family
+from engine.model.config import Activation, ModelConfig, RopeScaling, check_config
+from engine.model.family import Family, layer_names
 from engine.model.fields import Fields
 from engine.model.safetensors import read_json
 
-MODEL_TYPES = frozenset({"llama"})
 _MAX_CONFIG_BYTES = 10_000_000
+_ACTIVATIONS: Mapping[str, Activation] = {"silu": "silu", "gelu_pytorch_tanh": "gelu_tanh"}
 
 
 def read_hf_config(folder: Path) -> ModelConfig:
@@ -23,13 +24,23 @@ def read_hf_config(folder: Path) -> ModelConfig:
         raise ModelMissingError(f"There is no config.json in {folder}.", path=str(folder))
     fields = Fields(read_json(folder / "config.json", _MAX_CONFIG_BYTES), str(folder))
     model_type = fields.text("model_type")
-    _refuse_unsupported(fields, model_type)
+    family = find_family(model_type)
+    if family is None:
+        raise fields.unsupported(f"the architecture {model_type[:40]!a}")
+    if "quantization_config" in fields:
+        raise fields.unsupported("weights that were quantised before they were published")
+    config = check_config(_read_sizes(fields, family, folder), str(folder))
+    return check_config(family.describe(config, fields), str(folder))
+
+
+def _read_sizes(fields: Fields, family: Family, folder: Path) -> ModelConfig:
     num_heads = fields.whole("num_attention_heads")
     hidden = fields.whole("hidden_size")
-    theta, scaling = _rope(fields)
     head_dim = fields.whole("head_dim", hidden // max(1, num_heads))
-    config = ModelConfig(
-        model_type=model_type,
+    rope = _rope_section(fields)
+    rotated = rope.real("partial_rotary_factor", fields.real("partial_rotary_factor", 1.0))
+    return ModelConfig(
+        model_type=family.model_type,
         name=folder.resolve().name,
         vocab_size=fields.whole("vocab_size"),
         hidden_size=hidden,
@@ -39,27 +50,25 @@ def read_hf_config(folder: Path) -> ModelConfig:
         num_kv_heads=fields.whole("num_key_value_heads", num_heads),
         head_dim=head_dim,
         rms_norm_eps=fields.real("rms_norm_eps"),
-        rope_theta=theta,
+        rope_theta=rope.real("rope_theta", fields.real("rope_theta", family.default_theta)),
         max_position_embeddings=fields.whole("max_position_embeddings"),
-        rotary_dim=head_dim,
-        rope_scaling=scaling,
-        tie_word_embeddings=fields.flag("tie_word_embeddings", default=False),
+        rotary_dim=int(head_dim * rotated),
+        rope_scaling=_rope_scaling(fields, rope),
+        tie_word_embeddings=fields.flag("tie_word_embeddings", default=family.is_tied),
         attention_bias=fields.flag("attention_bias", default=False),
         mlp_bias=fields.flag("mlp_bias", default=False),
         bos_id=next(iter(fields.ids("bos_token_id")), None),
         eos_ids=_eos_ids(folder, fields),
+        activation=_activation(fields),
     )
-    return check_config(config, str(folder))
 
 
-def _refuse_unsupported(fields: Fields, model_type: str) -> None:
-    if model_type not in MODEL_TYPES:
-        raise fields.unsupported(f"the architecture {model_type[:40]!a}")
-    if "quantization_config" in fields:
-        raise fields.unsupported("weights that were quantised before they were published")
-    activation = fields.text("hidden_act", "silu")
-    if activation != "silu":
-        raise fields.unsupported(f"the activation {activation[:40]!a}")
+def _activation(fields: Fields) -> Activation:
+    name = fields.text("hidden_activation", fields.text("hidden_act", "silu"))
+    activation = _ACTIVATIONS.get(name)
+    if activation is None:
+        raise fields.unsupported(f"the activation {name[:40]!a}")
+    return activation
 
 
 def _eos_ids(folder: Path, fields: Fields) -> tuple[int, ...]:
@@ -72,45 +81,78 @@ def _eos_ids(folder: Path, fields: Fields) -> tuple[int, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _rope(fields: Fields) -> tuple[float, RopeScaling | None]:
-    """Theta and scaling, from ``rope_parameters`` or the older ``rope_scaling``."""
+def _rope_section(fields: Fields) -> Fields:
+    """``rope_parameters``, or the older ``rope_scaling``; of the full layers if they differ."""
     section = fields.section("rope_parameters") or fields.section("rope_scaling")
     if section is None:
-        return fields.real("rope_theta", 10_000.0), None
-    theta = section.real("rope_theta", fields.real("rope_theta", 10_000.0))
-    kind = section.text("rope_type", section.text("type", "default"))
-    original = section.whole(
-        "original_max_position_embeddings", fields.whole("max_position_embeddings")
-    )
+        return Fields({}, fields.path)
+    if "full_attention" in section:
+        return section.section("full_attention") or section
+    return section
+
+
+def _rope_scaling(fields: Fields, rope: Fields) -> RopeScaling | None:
+    kind = rope.text("rope_type", rope.text("type", "default"))
+    trained = fields.whole("max_position_embeddings")
+    # Phi-3 keeps it beside the section, and means that one
+    original = rope.whole("original_max_position_embeddings", trained)
+    original = fields.whole("original_max_position_embeddings", original)
+    grown = trained / max(1, original)
     match kind:
         case "default":
-            return theta, None
-        case "linear" | "dynamic":
-            return theta, RopeScaling(
-                kind, factor=section.real("factor"), original_max_position=original
-            )
+            return None
+        case "linear":
+            return RopeScaling("linear", factor=rope.real("factor"))
+        case "dynamic":
+            return RopeScaling("dynamic", rope.real("factor"), original_max_position=trained)
         case "llama3":
-            return theta, RopeScaling(
+            return RopeScaling(
                 "llama3",
-                factor=section.real("factor"),
+                factor=rope.real("factor"),
                 original_max_position=original,
-                low_freq_factor=section.real("low_freq_factor"),
-                high_freq_factor=section.real("high_freq_factor"),
+                low_freq_factor=rope.real("low_freq_factor"),
+                high_freq_factor=rope.real("high_freq_factor"),
+            )
+        case "yarn" if "long_factor" not in rope:
+            return _yarn(rope, rope.real("factor", grown), original)
+        case "longrope" | "su" | "yarn":
+            return RopeScaling(
+                "longrope",
+                factor=rope.real("factor", grown),
+                original_max_position=original,
+                attention_factor=_optional(rope, "attention_factor"),
+                short_factors=rope.reals("short_factor"),
+                long_factors=rope.reals("long_factor"),
             )
         case _:
             raise fields.unsupported(f"the rope scaling {kind[:40]!a}")
 
 
-def hf_names(num_layers: int) -> Mapping[str, str]:
+def _yarn(rope: Fields, factor: float, original: int) -> RopeScaling:
+    return RopeScaling(
+        "yarn",
+        factor=factor,
+        original_max_position=original,
+        beta_fast=rope.real("beta_fast", 32.0),
+        beta_slow=rope.real("beta_slow", 1.0),
+        mscale=rope.real("mscale", 0.0),
+        mscale_all_dim=rope.real("mscale_all_dim", 0.0),
+        truncate=rope.flag("truncate", default=True),
+        attention_factor=_optional(rope, "attention_factor"),
+    )
+
+
+def _optional(fields: Fields, key: str) -> float | None:
+    return fields.real(key) if key in fields else None
+
+
+def hf_names(config: ModelConfig, family: Family) -> Mapping[str, str]:
     """Canonical parameter name -> tensor name in the files."""
-    names = {
-        "embed": "model.embed_tokens.weight",
-        "norm": "model.norm.weight",
-        "head": "lm_head.weight",
-    }
-    parts: dict[str, Any] = {
+    parts = {
         "attention_norm": "input_layernorm.weight",
         "ffn_norm": "post_attention_layernorm.weight",
+        "q_norm": "self_attn.q_norm.weight",
+        "k_norm": "self_attn.k_norm.weight",
     }
     for part in "qkvo":
         parts[part] = f"self_attn.{part}_proj.weight"
@@ -118,7 +160,9 @@ def hf_names(num_layers: int) -> Mapping[str, str]:
     for part in ("gate", "up", "down"):
         parts[part] = f"mlp.{part}_proj.weight"
         parts[f"{part}_bias"] = f"mlp.{part}_proj.bias"
-    for index in range(num_layers):
-        for canonical, stored in parts.items():
-            names[f"layers.{index}.{canonical}"] = f"model.layers.{index}.{stored}"
-    return names
+    ends = {
+        "embed": "model.embed_tokens.weight",
+        "norm": "model.norm.weight",
+        "head": "lm_head.weight",
+    }
+    return ends | layer_names(config, parts | dict(family.hf_names), "model.layers.{i}.")

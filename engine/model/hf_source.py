@@ -6,10 +6,17 @@ from pathlib import Path
 import torch
 from typing_extensions import override
 
+from engine.model.architectures import find_family
 from engine.model.config import ModelConfig
 from engine.model.hf_config import hf_names, read_hf_config
 from engine.model.safetensors import SafetensorsFile, open_folder
-from engine.model.source import Checkpoint, Shape, check_finite_tensor, check_shapes
+from engine.model.source import (
+    Checkpoint,
+    Shape,
+    check_finite_tensor,
+    find_places,
+    present_shapes,
+)
 from engine.quant.layout import DenseWeight, Weight
 
 
@@ -21,10 +28,14 @@ class HfSource(Checkpoint):
         self.folder = folder
         self._config = config
         self._files = files
-        self._names = hf_names(config.num_layers)
+        family = find_family(config.model_type)
+        if family is None:
+            raise ValueError(f"no family is called {config.model_type}")
+        self._norms_add_one = family.hf_norms_add_one
         self._owner = {name: file for file in files for name in file.tensors}
         stored = {name: file.tensors[name].shape for name, file in self._owner.items()}
-        self._shapes = check_shapes(config, self._names, stored, str(folder))
+        self._places = find_places(config, hf_names(config, family), stored, str(folder))
+        self._shapes = present_shapes(config, self._places)
         self._bytes_read = 0
 
     @classmethod
@@ -78,7 +89,8 @@ class HfSource(Checkpoint):
 
     @override
     def vector(self, name: str) -> torch.Tensor:
-        return self._read(name).float()
+        values = self._read(name).float()
+        return values + 1.0 if self._norms_add_one and name.endswith("norm") else values
 
     @override
     def close(self) -> None:
@@ -86,7 +98,8 @@ class HfSource(Checkpoint):
             file.close()
 
     def _read(self, name: str) -> torch.Tensor:
-        stored = self._names[name]
-        file = self._owner[stored]
-        self._bytes_read += file.tensors[stored].nbytes
-        return check_finite_tensor(file.tensor(stored), stored, str(self.folder))
+        place = self._places[name]
+        file = self._owner[place.tensor]
+        self._bytes_read += file.tensors[place.tensor].nbytes * place.rows // place.total
+        values = file.tensor(place.tensor, place.first, place.rows)
+        return check_finite_tensor(values, place.tensor, str(self.folder))

@@ -21,7 +21,7 @@ from engine.kv.storage import PagedStorage
 from engine.model.batch import ForwardBatch, Segment
 from engine.model.gguf_source import GgufSource
 from engine.model.hf_source import HfSource
-from engine.model.llama import LlamaDecoder
+from engine.model.native import NativeDecoder
 from engine.model.resolve import choose_machine, estimate_weights, out_of_memory, resolve
 from engine.model.source import Checkpoint
 from engine.model.text_parts import check_vocabulary, read_folder_text_parts, read_text_parts
@@ -41,7 +41,7 @@ _WARM_UP_TOKENS = (16, 1)  # a little prefill, then a decode step
 class LoadedModel:
     """A model ready to answer, and everything that was decided about it."""
 
-    decoder: LlamaDecoder
+    decoder: NativeDecoder
     storage: PagedStorage
     tokenizer: Tokenizer
     template: ChatTemplate
@@ -95,6 +95,7 @@ def load_model(
         with _named_memory_errors(source, config):
             torch.set_num_threads(1 if source.file_bytes < _SMALL_FILE_BYTES else config.threads)
             decoder = _build(source, config, steps)
+            decoder.set_context(config.context_length)
             torch.set_num_threads(config.threads)
             steps.report(LoadStage.KV_CACHE, 0, 1)
             storage = PagedStorage(config.kv, _dtype(config.kv_dtype), _device(config))
@@ -131,7 +132,7 @@ def _text_parts(source: GgufSource | HfSource) -> tuple[Tokenizer, ChatTemplate]
     return tokenizer, template
 
 
-def _build(source: Checkpoint, config: ResolvedConfig, steps: _Steps) -> LlamaDecoder:
+def _build(source: Checkpoint, config: ResolvedConfig, steps: _Steps) -> NativeDecoder:
     # matrices that a 4-bit file keeps in more bits (the embedding, as a rule) stay at INT8
     is_as_filed = config.precision is Precision.INT4 and source.is_four_bit
     precision = Precision.AUTO if is_as_filed else config.precision
@@ -141,13 +142,13 @@ def _build(source: Checkpoint, config: ResolvedConfig, steps: _Steps) -> LlamaDe
         steps.report(LoadStage.WEIGHTS, read, source.file_bytes)
 
     dtype = _dtype(config.compute_dtype)
-    return LlamaDecoder.build(
+    return NativeDecoder.build(
         source, precision, dtype, _device(config), on_part, steps.is_cancelled
     )
 
 
 @torch.inference_mode()
-def _warm_up(decoder: LlamaDecoder, storage: PagedStorage, steps: _Steps) -> None:
+def _warm_up(decoder: NativeDecoder, storage: PagedStorage, steps: _Steps) -> None:
     """Run small batches, so that the first request does not pay for torch's first calls.
 
     Writes to the first block, which belongs to nobody yet.
@@ -199,7 +200,7 @@ def _device(config: ResolvedConfig) -> torch.device:
 def _describe(
     source: Checkpoint,
     config: ResolvedConfig,
-    decoder: LlamaDecoder,
+    decoder: NativeDecoder,
     load_ns: int,
     *,
     has_template: bool,

@@ -1,41 +1,74 @@
 """Rotary position embedding: frequencies, their scaling, and the rotation itself.
 
-The half-split convention: dimension i of a head turns together with dimension i + head_dim / 2.
-Knows nothing about layers or weights.
+The half-split convention: dimension i of a head turns together with dimension i + rotary_dim / 2;
+dimensions from rotary_dim on do not turn. Knows nothing about layers or weights.
+
+"dynamic" and "longrope" depend on how long the context may become. That is decided once for a
+loaded model, not by the length so far: keys in the cache were rotated when they were shorter, and
+chunks of one prompt must agree with each other and with other requests that share its prefix.
 """
 
 import math
 
 import torch
 
-from engine.errors import ModelUnsupportedError
 from engine.model.config import RopeScaling
 
 
 def inverse_frequencies(
-    rotary_dim: int, theta: float, scaling: RopeScaling | None = None
+    rotary_dim: int, theta: float, scaling: RopeScaling | None = None, context_length: int = 0
 ) -> torch.Tensor:
     """Radians a position for each rotated pair, float32 [rotary_dim / 2].
 
-    Raises ModelUnsupportedError for a kind of scaling that this engine does not compute.
+    ``context_length``: the most tokens a request may have.
     """
-    exponents = torch.arange(0, rotary_dim, 2, dtype=torch.int64).float() / rotary_dim
-    plain = 1.0 / (theta**exponents)
+    if scaling is not None and scaling.kind == "dynamic":
+        theta *= _dynamic_growth(rotary_dim, scaling, context_length)
+    plain = 1.0 / theta ** (torch.arange(0, rotary_dim, 2, dtype=torch.int64).float() / rotary_dim)
     if scaling is None:
         return plain
     match scaling.kind:
+        case "dynamic":
+            return plain
         case "linear":
             return plain / scaling.factor
         case "llama3":
             return _llama3(plain, scaling)
-        case "factors":
-            return plain / torch.tensor(scaling.freq_factors, dtype=torch.float32)
-        case "dynamic" | "yarn" | "longrope":
-            raise ModelUnsupportedError(
-                f"This model stretches its context with “{scaling.kind}” rotary scaling, which "
-                "this version does not compute. Choose another model.",
-                feature=f"rope scaling {scaling.kind}",
-            )
+        case "yarn":
+            return _yarn(plain, theta, scaling)
+        case "factors" | "longrope":
+            return plain / torch.tensor(_divisors(scaling, context_length))
+
+
+def attention_factor(scaling: RopeScaling | None) -> float:
+    """What cosines and sines are multiplied by, on q and on k."""
+    if scaling is None or scaling.kind not in {"yarn", "longrope"}:
+        return 1.0
+    if scaling.attention_factor is not None:
+        return scaling.attention_factor
+    if scaling.factor <= 1.0:
+        return 1.0
+    growth = math.log(scaling.factor)
+    if scaling.kind == "longrope":
+        return math.sqrt(1.0 + growth / math.log(scaling.original_max_position))
+    if scaling.mscale and scaling.mscale_all_dim:
+        return (0.1 * scaling.mscale * growth + 1) / (0.1 * scaling.mscale_all_dim * growth + 1)
+    return 0.1 * growth + 1.0
+
+
+def _dynamic_growth(rotary_dim: int, scaling: RopeScaling, context_length: int) -> float:
+    """What theta grows by, so that the slowest pair turns as far as it was trained to."""
+    original = scaling.original_max_position
+    stretch = scaling.factor * max(context_length, original) / original
+    growth: float = (stretch - (scaling.factor - 1)) ** (rotary_dim / max(1, rotary_dim - 2))
+    return growth
+
+
+def _divisors(scaling: RopeScaling, context_length: int) -> tuple[float, ...]:
+    if scaling.kind == "factors":
+        return scaling.freq_factors
+    is_long = context_length > scaling.original_max_position
+    return scaling.long_factors if is_long else scaling.short_factors
 
 
 def _llama3(plain: torch.Tensor, scaling: RopeScaling) -> torch.Tensor:
@@ -49,6 +82,24 @@ def _llama3(plain: torch.Tensor, scaling: RopeScaling) -> torch.Tensor:
     return plain * kept + (plain / scaling.factor) * (1.0 - kept)
 
 
+def _yarn(plain: torch.Tensor, theta: float, scaling: RopeScaling) -> torch.Tensor:
+    """The same idea blended over the pairs' indices, between two numbers of turns."""
+    num_pairs = plain.shape[0]
+
+    def pair_of(turns: float) -> float:
+        """The index, not whole, of the pair that makes so many turns in the original context."""
+        ratio = scaling.original_max_position / (turns * 2 * math.pi)
+        return num_pairs * math.log(ratio) / math.log(theta)
+
+    first, last = pair_of(scaling.beta_fast), pair_of(scaling.beta_slow)
+    if scaling.truncate:
+        first, last = math.floor(first), math.ceil(last)
+    first, last = max(first, 0), min(last, 2 * num_pairs - 1)
+    width = last - first or 0.001
+    divided = ((torch.arange(num_pairs) - first) / width).clamp(0.0, 1.0)
+    return plain / scaling.factor * divided + plain * (1.0 - divided)
+
+
 class RotaryTable:
     """Cosines and sines of every position, computed once and grown when a context asks for more.
 
@@ -56,12 +107,24 @@ class RotaryTable:
     """
 
     def __init__(
-        self, frequencies: torch.Tensor, dtype: torch.dtype, device: torch.device
+        self,
+        frequencies: torch.Tensor,
+        dtype: torch.dtype,
+        device: torch.device,
+        head_dim: int = 0,
+        factor: float = 1.0,
     ) -> None:
-        """Keep ``frequencies`` (float32 [head_dim / 2], radians a position)."""
+        """Keep ``frequencies`` (float32 [rotary_dim / 2], radians a position).
+
+        ``head_dim`` (0: as many dimensions as rotate) counts those that do not rotate as well;
+        ``factor`` multiplies the ones that do.
+        """
         self._frequencies = frequencies
+        self._factor = factor
         self._half = frequencies.shape[0]
-        self._cosines = torch.empty(0, 2 * self._half, dtype=dtype, device=device)
+        self._unrotated = max(0, head_dim - 2 * self._half)
+        width = 2 * self._half + self._unrotated
+        self._cosines = torch.empty(0, width, dtype=dtype, device=device)
         self._sines = self._cosines
 
     @property
@@ -76,10 +139,11 @@ class RotaryTable:
         count = max(num_positions, 2 * self.num_positions, 1024)
         positions = torch.arange(count, dtype=torch.float32)
         angles = torch.outer(positions, self._frequencies)
-        cosines, sines = angles.cos(), angles.sin()
+        cosines, sines = angles.cos() * self._factor, angles.sin() * self._factor
+        still = torch.zeros(count, self._unrotated)
         # The first half carries the minus of the rotation, so that rotating is a roll and no cat.
-        self._sines = torch.cat((-sines, sines), -1).to(self._cosines)
-        self._cosines = torch.cat((cosines, cosines), -1).to(self._cosines)
+        self._sines = torch.cat((-sines, sines, still), -1).to(self._cosines)
+        self._cosines = torch.cat((cosines, cosines, still + 1.0), -1).to(self._cosines)
 
     def rows(
         self, positions: torch.Tensor, head_scales: torch.Tensor
@@ -97,5 +161,11 @@ class RotaryTable:
         self, heads: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor
     ) -> torch.Tensor:
         """Rotate ``heads`` [T, heads, head_dim] in place by the rows of this step."""
-        swapped = heads.roll(self._half, -1)
+        if self._unrotated:
+            first, second, still = torch.split(
+                heads, [self._half, self._half, self._unrotated], -1
+            )
+            swapped = torch.cat((second, first, still), -1)
+        else:
+            swapped = heads.roll(self._half, -1)
         return heads.mul_(cosines).addcmul_(swapped, sines)

@@ -53,6 +53,12 @@ _TORCH_TYPES = {
     "BF16": torch.bfloat16,
     "F64": torch.float64,
 }
+_INTEGERS = {
+    "U8": torch.uint8,
+    "I8": torch.int8,
+    "I32": torch.int32,
+    "I64": torch.int64,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +96,11 @@ class SafetensorsFile:
             data.close()
             raise corrupt(str(path), str(error)) from error
 
-    def tensor(self, name: str) -> torch.Tensor:
-        """A copy of a floating-point tensor, in the type it is stored in."""
+    def tensor(self, name: str, first: int = 0, rows: int | None = None) -> torch.Tensor:
+        """A copy of a floating-point tensor, in the type it is stored in.
+
+        ``rows``: only so many rows from ``first`` on; those of a stack [E, N, K] are E * N.
+        """
         info = self.tensors[name]
         dtype = _TORCH_TYPES.get(info.dtype)
         if dtype is None:
@@ -100,6 +109,23 @@ class SafetensorsFile:
                 path=str(self.path),
                 feature=info.dtype,
             )
+        if not info.nbytes:
+            return torch.empty(info.shape, dtype=dtype)
+        if rows is None:
+            raw = np.frombuffer(self._data, np.uint8, info.nbytes, info.offset).copy()
+            return torch.from_numpy(raw).view(dtype).view(info.shape)
+        columns = info.shape[-1:] if len(info.shape) > 1 else ()
+        row_bytes = math.prod(columns) * dtype.itemsize
+        at = info.offset + first * row_bytes
+        raw = np.frombuffer(self._data, np.uint8, rows * row_bytes, at).copy()
+        return torch.from_numpy(raw).view(dtype).view(rows, *columns)
+
+    def stored(self, name: str) -> torch.Tensor:
+        """A copy of a whole tensor in the type it is stored in, integers included."""
+        info = self.tensors[name]
+        dtype = _TORCH_TYPES.get(info.dtype) or _INTEGERS.get(info.dtype)
+        if dtype is None:
+            raise corrupt(str(self.path), f"the tensor {name[:64]} is of type {info.dtype}")
         if not info.nbytes:
             return torch.empty(info.shape, dtype=dtype)
         raw = np.frombuffer(self._data, np.uint8, info.nbytes, info.offset).copy()

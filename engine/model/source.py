@@ -1,12 +1,14 @@
 """Parameters by canonical name, whatever the file calls them.
 
 Names: ``embed``, ``norm``, ``head`` (absent when tied), and for each layer i
-``layers.{i}.attention_norm``, ``.q``, ``.k``, ``.v``, ``.o``, ``.ffn_norm``, ``.gate``, ``.up``,
-``.down``, optionally ``.q_bias``, ``.k_bias``, ``.v_bias``, ``.o_bias``, ``.gate_bias``,
-``.up_bias``, ``.down_bias``.
+``layers.{i}.q``, ``.k``, ``.v``, ``.o``, ``.gate``, ``.up``, ``.down``, optionally each with
+``_bias``. The norms a family has: ``.attention_norm`` and ``.ffn_norm`` before the two blocks,
+``.post_attention_norm`` and ``.post_ffn_norm`` after them, ``.q_norm`` and ``.k_norm``. A mixture
+of experts has ``.router`` and ``.experts.{e}.gate``, ``.up``, ``.down`` in place of the plain ones.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
@@ -66,28 +68,69 @@ class Checkpoint(WeightSource, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Rows [first, first + rows) of a file's ``tensor``, which has ``total`` rows in all.
+
+    The rows of a vector are its values; those of a stack of matrices [E, N, K] are E * N.
+    """
+
+    tensor: str
+    first: int
+    rows: int
+    total: int
+
+
 def required_shapes(config: ModelConfig) -> dict[str, Shape]:
     """What every checkpoint of this shape must hold."""
-    hidden, inner = config.hidden_size, config.intermediate_size
-    queries = config.num_heads * config.head_dim
-    keys = config.num_kv_heads * config.head_dim
+    hidden = config.hidden_size
     shapes: dict[str, Shape] = {"embed": (config.vocab_size, hidden), "norm": (hidden,)}
     if not config.tie_word_embeddings:
         shapes["head"] = (config.vocab_size, hidden)
-    layer: dict[str, Shape] = {
-        "attention_norm": (hidden,),
+    layer = _norm_shapes(config) | _attention_shapes(config) | _feed_forward_shapes(config)
+    for index in range(config.num_layers):
+        for name, shape in layer.items():
+            shapes[f"layers.{index}.{name}"] = shape
+    return shapes
+
+
+def _norm_shapes(config: ModelConfig) -> dict[str, Shape]:
+    hidden, head_dim = (config.hidden_size,), config.head_dim
+    shapes: dict[str, Shape] = {}
+    if config.norms != "after":
+        shapes |= {"attention_norm": hidden, "ffn_norm": hidden}
+    if config.norms != "before":
+        shapes |= {"post_attention_norm": hidden, "post_ffn_norm": hidden}
+    if config.qk_norm == "head":
+        shapes |= {"q_norm": (head_dim,), "k_norm": (head_dim,)}
+    if config.qk_norm == "projection":
+        shapes["q_norm"] = (config.num_heads * head_dim,)
+        shapes["k_norm"] = (config.num_kv_heads * head_dim,)
+    return shapes
+
+
+def _attention_shapes(config: ModelConfig) -> dict[str, Shape]:
+    hidden = config.hidden_size
+    queries = config.num_heads * config.head_dim
+    keys = config.num_kv_heads * config.head_dim
+    return {
         "q": (queries, hidden),
         "k": (keys, hidden),
         "v": (keys, hidden),
         "o": (hidden, queries),
-        "ffn_norm": (hidden,),
-        "gate": (inner, hidden),
-        "up": (inner, hidden),
-        "down": (hidden, inner),
     }
-    for index in range(config.num_layers):
-        for name, shape in layer.items():
-            shapes[f"layers.{index}.{name}"] = shape
+
+
+def _feed_forward_shapes(config: ModelConfig) -> dict[str, Shape]:
+    hidden, inner = config.hidden_size, config.intermediate_size
+    if config.experts is None:
+        return {"gate": (inner, hidden), "up": (inner, hidden), "down": (hidden, inner)}
+    inner = config.experts.intermediate_size
+    shapes: dict[str, Shape] = {"router": (config.experts.count, hidden)}
+    for expert in range(config.experts.count):
+        shapes[f"experts.{expert}.gate"] = (inner, hidden)
+        shapes[f"experts.{expert}.up"] = (inner, hidden)
+        shapes[f"experts.{expert}.down"] = (hidden, inner)
     return shapes
 
 
@@ -100,10 +143,13 @@ def optional_shapes(config: ModelConfig) -> dict[str, Shape]:
         "k_bias": (keys,),
         "v_bias": (keys,),
         "o_bias": (config.hidden_size,),
-        "gate_bias": (config.intermediate_size,),
-        "up_bias": (config.intermediate_size,),
-        "down_bias": (config.hidden_size,),
     }
+    if config.experts is None:
+        layer |= {
+            "gate_bias": (config.intermediate_size,),
+            "up_bias": (config.intermediate_size,),
+            "down_bias": (config.hidden_size,),
+        }
     return {
         f"layers.{index}.{name}": shape
         for index in range(config.num_layers)
@@ -111,10 +157,13 @@ def optional_shapes(config: ModelConfig) -> dict[str, Shape]:
     }
 
 
-def check_shapes(
+def find_places(
     config: ModelConfig, names: Mapping[str, str], stored: Mapping[str, Shape], path: str
-) -> dict[str, Shape]:
-    """Check a file's tensors against the model's shape.
+) -> dict[str, Place]:
+    """Check a file's tensors against the model's shape, and say where each parameter lies.
+
+    Parameters that ``names`` gives the same tensor lie in it one after the other, in the order
+    q, k, v or gate, up or by expert.
 
     Args:
         config: what the header says.
@@ -123,25 +172,39 @@ def check_shapes(
         path: for the error.
 
     Returns:
-        Canonical name -> shape of every parameter present.
+        Canonical name -> place of every parameter present.
 
     Raises:
         ModelCorruptError: one is missing or has another shape.
     """
-    present: dict[str, Shape] = {}
+    places: dict[str, Place] = {}
     required = required_shapes(config)
-    for name, expected in (required | optional_shapes(config)).items():
-        shape = stored.get(names[name])
+    expected = required | optional_shapes(config)
+    sharing: dict[str, list[str]] = {}
+    for name in expected:
+        sharing.setdefault(names[name], []).append(name)
+    for tensor, members in sharing.items():
+        shape = stored.get(tensor)
         if shape is None:
-            if name in required:
-                raise corrupt(path, f"the tensor {names[name]} is missing")
+            if any(name in required for name in members):
+                raise corrupt(path, f"the tensor {tensor} is missing")
             continue
-        if shape != expected:
-            raise corrupt(
-                path, f"the tensor {names[name]} has shape {list(shape)}, not {list(expected)}"
-            )
-        present[name] = shape
-    return present
+        total = sum(expected[name][0] for name in members)
+        wanted = (total, *expected[members[0]][1:])
+        is_stack = len(members) > 1 and len(shape) == len(wanted) + 1
+        if ((shape[0] * shape[1], *shape[2:]) if is_stack else shape) != wanted:
+            raise corrupt(path, f"the tensor {tensor} has shape {list(shape)}, not {list(wanted)}")
+        first = 0
+        for name in members:
+            places[name] = Place(tensor, first, expected[name][0], total)
+            first += expected[name][0]
+    return places
+
+
+def present_shapes(config: ModelConfig, places: Mapping[str, Place]) -> dict[str, Shape]:
+    """Canonical name -> shape of every parameter that has a place."""
+    expected = required_shapes(config) | optional_shapes(config)
+    return {name: shape for name, shape in expected.items() if name in places}
 
 
 def check_finite(weight: Weight, name: str, path: str) -> Weight:

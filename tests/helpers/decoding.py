@@ -10,7 +10,7 @@ from engine.config import KVGeometry
 from engine.kv.storage import PagedStorage
 from engine.model.batch import Decoder
 from engine.model.config import ModelConfig
-from engine.model.llama import LlamaDecoder
+from engine.model.native import NativeDecoder
 from engine.model.source import WeightSource
 from engine.runner import build_batch
 from engine.scheduling.plan import ScheduledChunk, StepPlan
@@ -26,8 +26,8 @@ def ignore_progress(done: int, total: int) -> None:
     del done, total
 
 
-def build_llama(source: WeightSource, precision: Precision = Precision.FP32) -> LlamaDecoder:
-    return LlamaDecoder.build(source, precision, torch.float32, CPU, ignore_progress, never)
+def build_native(source: WeightSource, precision: Precision = Precision.FP32) -> NativeDecoder:
+    return NativeDecoder.build(source, precision, torch.float32, CPU, ignore_progress, never)
 
 
 def make_storage(

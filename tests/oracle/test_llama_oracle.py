@@ -10,7 +10,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralFo
 
 from engine.model.config import ModelConfig, RopeScaling
 from engine.model.hf_source import HfSource
-from tests.helpers.decoding import CachedSequence, all_logits, build_llama, make_storage
+from tests.helpers.decoding import CachedSequence, all_logits, build_native, make_storage
 from tests.helpers.state_dict_source import StateDictSource, random_state_dict
 
 pytestmark = pytest.mark.oracle
@@ -112,7 +112,7 @@ def test_logits_equal_transformers(config: ModelConfig, lengths: tuple[int, ...]
     )
     with torch.inference_mode():
         expected = _llama(config, weights)(ids.unsqueeze(0)).logits[0]
-    decoder = build_llama(StateDictSource(config, weights))
+    decoder = build_native(StateDictSource(config, weights))
     # scattered and out of order: the cache is gathered
     blocks = (9, 4, 5, 17, 0, 2, 11, 12)
     storage = make_storage(config, num_blocks=20, block_size=8)
@@ -129,7 +129,7 @@ def test_mistral_without_a_window_is_a_llama() -> None:
     )
     with torch.inference_mode():
         expected = reference(torch.tensor([ids])).logits[0]
-    decoder = build_llama(StateDictSource(config, weights))
+    decoder = build_native(StateDictSource(config, weights))
     storage = make_storage(config, num_blocks=8, block_size=8)
     sequence = CachedSequence(tuple(range(8)))
     logits = all_logits(decoder, storage, sequence, ids, SCHEDULES["odd chunks"])
@@ -147,7 +147,7 @@ def test_a_saved_folder_gives_the_same_logits(name: str, shard_size: str, tmp_pa
     with torch.inference_mode():
         expected = reference(torch.tensor([ids])).logits[0]
     with closing(HfSource.open(tmp_path)) as source:
-        decoder = build_llama(source)
+        decoder = build_native(source)
     storage = make_storage(config, num_blocks=8, block_size=8)
     sequence = CachedSequence(tuple(range(8)))
     logits = all_logits(decoder, storage, sequence, ids, SCHEDULES["whole prefill"])

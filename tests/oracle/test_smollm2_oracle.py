@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from engine.api import Precision
 from engine.model.gguf_source import GgufSource
-from engine.model.llama import LlamaDecoder
+from engine.model.native import NativeDecoder
 from tests.helpers.decoding import (
     CPU,
     CachedSequence,
@@ -39,15 +39,15 @@ PROMPTS = (
 BOUNDS = {Precision.INT8: (0.85, 0.06), Precision.INT4: (0.85, 0.05)}
 
 
-def _build(path: Path, precision: Precision) -> LlamaDecoder:
+def _build(path: Path, precision: Precision) -> NativeDecoder:
     source = GgufSource.open(path)
     try:
-        return LlamaDecoder.build(source, precision, torch.float32, CPU, ignore_progress, never)
+        return NativeDecoder.build(source, precision, torch.float32, CPU, ignore_progress, never)
     finally:
         source.close()
 
 
-def _greedy(decoder: LlamaDecoder, prompt: list[int]) -> list[int]:
+def _greedy(decoder: NativeDecoder, prompt: list[int]) -> list[int]:
     """NUM_NEW tokens: the prompt in two chunks, then one token a step."""
     storage = make_storage(decoder.config, num_blocks=8, block_size=16)
     sequence = CachedSequence((5, 1, 2, 3, 4, 0, 7, 6))
@@ -74,18 +74,18 @@ def prompts(starter_model: Path) -> list[list[int]]:
 
 
 @pytest.fixture(scope="module")
-def exact(starter_model: Path) -> LlamaDecoder:
+def exact(starter_model: Path) -> NativeDecoder:
     return _build(starter_model, Precision.FP32)
 
 
 @pytest.fixture(scope="module")
-def texts(exact: LlamaDecoder, prompts: list[list[int]]) -> list[list[int]]:
+def texts(exact: NativeDecoder, prompts: list[list[int]]) -> list[list[int]]:
     """Our greedy continuation of every prompt."""
     return [_greedy(exact, prompt) for prompt in prompts]
 
 
 def _next_token_logits(
-    decoder: LlamaDecoder, prompts: list[list[int]], texts: list[list[int]]
+    decoder: NativeDecoder, prompts: list[list[int]], texts: list[list[int]]
 ) -> torch.Tensor:
     """Logits of every token of the texts, [5 * NUM_NEW, vocab]."""
     parts = []
@@ -113,7 +113,7 @@ def test_greedy_text_is_transformers(
 
 
 def test_logits_are_transformers(
-    exact: LlamaDecoder, reference: PreTrainedModel, prompts: list[list[int]]
+    exact: NativeDecoder, reference: PreTrainedModel, prompts: list[list[int]]
 ) -> None:
     ids = prompts[2]
     storage = make_storage(exact.config, num_blocks=8, block_size=16)
@@ -126,7 +126,7 @@ def test_logits_are_transformers(
 @pytest.mark.parametrize("precision", BOUNDS, ids=str)
 def test_quantised_weights_move_the_distribution_little(
     starter_model: Path,
-    exact: LlamaDecoder,
+    exact: NativeDecoder,
     prompts: list[list[int]],
     texts: list[list[int]],
     precision: Precision,

@@ -155,7 +155,6 @@ def test_impossible_headers_name_the_key(path, changes, named):
     ("changes", "named"),
     [
         ({"general__architecture": (STRING, "mamba")}, "mamba"),
-        ({"llama__expert_count": (4, 8)}, "experts"),
         ({"llama__rope__scaling__type": (STRING, "magic")}, "magic"),
         ({"llama__rope__dimension_count": (4, 8)}, "8 of 16"),
     ],

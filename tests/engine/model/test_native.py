@@ -6,17 +6,17 @@ import pytest
 import torch
 
 from engine.api import Precision
-from engine.errors import LoadCancelledError, ModelUnsupportedError
+from engine.errors import LoadCancelledError
 from engine.model.batch import ForwardInterruptedError
-from engine.model.config import ModelConfig, RopeScaling
-from engine.model.llama import LlamaDecoder
+from engine.model.config import ModelConfig
+from engine.model.native import NativeDecoder
 from engine.runner import build_batch
 from engine.scheduling.plan import StepPlan
 from tests.helpers.decoding import (
     CPU,
     CachedSequence,
     all_logits,
-    build_llama,
+    build_native,
     forward,
     ignore_progress,
     make_storage,
@@ -49,12 +49,12 @@ def _source(config: ModelConfig = CONFIG) -> StateDictSource:
 
 
 @pytest.fixture(scope="module")
-def decoder() -> LlamaDecoder:
-    return build_llama(_source())
+def decoder() -> NativeDecoder:
+    return build_native(_source())
 
 
 @pytest.fixture(scope="module")
-def whole(decoder: LlamaDecoder) -> torch.Tensor:
+def whole(decoder: NativeDecoder) -> torch.Tensor:
     """Logits of every token, in one chunk over adjacent blocks."""
     storage = make_storage(CONFIG, num_blocks=19, block_size=16)
     return all_logits(decoder, storage, CachedSequence(RUN), IDS, [NUM_TOKENS])
@@ -67,7 +67,7 @@ def whole(decoder: LlamaDecoder) -> torch.Tensor:
     ids=lambda lengths: f"{len(lengths)} chunks of up to {max(lengths)}",
 )
 def test_chunks_and_pages_make_no_difference(
-    decoder: LlamaDecoder,
+    decoder: NativeDecoder,
     whole: torch.Tensor,
     block_ids: tuple[int, ...],
     lengths: tuple[int, ...],
@@ -77,7 +77,7 @@ def test_chunks_and_pages_make_no_difference(
     torch.testing.assert_close(logits, whole, atol=1e-5, rtol=1e-5)
 
 
-def test_a_batch_computes_what_single_requests_do(decoder: LlamaDecoder) -> None:
+def test_a_batch_computes_what_single_requests_do(decoder: NativeDecoder) -> None:
     """Prefill, a chunk in the middle and two decodes share steps."""
     lengths = [(60, 1, 1), (1, 1, 70), (33, 40, 1), (2, 2, 2)]
     tables = [(0, 1, 2, 3), (9, 5, 11, 4, 30), (12, 13, 14, 15, 16), (31,)]
@@ -99,7 +99,7 @@ def test_a_batch_computes_what_single_requests_do(decoder: LlamaDecoder) -> None
         torch.testing.assert_close(torch.cat(own), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_logits_only_where_asked(decoder: LlamaDecoder, whole: torch.Tensor) -> None:
+def test_logits_only_where_asked(decoder: NativeDecoder, whole: torch.Tensor) -> None:
     storage = make_storage(CONFIG, num_blocks=19, block_size=16)
     sequence = CachedSequence(RUN)
     assert forward(decoder, storage, sequence.chunk(IDS[:40], 0)).shape == (0, 61)
@@ -110,7 +110,7 @@ def test_logits_only_where_asked(decoder: LlamaDecoder, whole: torch.Tensor) -> 
 
 @pytest.mark.parametrize("stored", [torch.bfloat16, torch.float16])
 def test_a_narrow_cache_stays_close(
-    decoder: LlamaDecoder, whole: torch.Tensor, stored: torch.dtype
+    decoder: NativeDecoder, whole: torch.Tensor, stored: torch.dtype
 ) -> None:
     storage = make_storage(CONFIG, num_blocks=40, block_size=16, dtype=stored)
     logits = all_logits(decoder, storage, CachedSequence(SCATTERED), IDS, (200, *(1,) * 100))
@@ -119,7 +119,7 @@ def test_a_narrow_cache_stays_close(
 
 
 def test_bfloat16_computation_stays_close(whole: torch.Tensor) -> None:
-    decoder = LlamaDecoder.build(
+    decoder = NativeDecoder.build(
         _source(), Precision.BF16, torch.bfloat16, CPU, ignore_progress, never
     )
     storage = make_storage(CONFIG, num_blocks=40, block_size=16, dtype=torch.bfloat16)
@@ -130,7 +130,7 @@ def test_bfloat16_computation_stays_close(whole: torch.Tensor) -> None:
 
 
 def test_an_interrupted_chunk_can_be_computed_again(
-    decoder: LlamaDecoder, whole: torch.Tensor
+    decoder: NativeDecoder, whole: torch.Tensor
 ) -> None:
     storage = make_storage(CONFIG, num_blocks=19, block_size=16)
     chunk = CachedSequence(RUN).chunk(IDS, NUM_TOKENS)
@@ -148,10 +148,10 @@ def test_reports_progress_and_stops_loading() -> None:
     def watch(done: int, total: int) -> None:
         seen.append((done, total))
 
-    LlamaDecoder.build(_source(), Precision.FP32, torch.float32, CPU, watch, never)
+    NativeDecoder.build(_source(), Precision.FP32, torch.float32, CPU, watch, never)
     assert seen == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
     with pytest.raises(LoadCancelledError):
-        LlamaDecoder.build(
+        NativeDecoder.build(
             _source(), Precision.FP32, torch.float32, CPU, ignore_progress, lambda: len(seen) > 2
         )
 
@@ -159,7 +159,7 @@ def test_reports_progress_and_stops_loading() -> None:
 def test_counts_its_bytes() -> None:
     biased = replace(CONFIG, attention_bias=True, mlp_bias=True)
     weights = random_state_dict(biased)
-    decoder = build_llama(StateDictSource(biased, weights))
+    decoder = build_native(StateDictSource(biased, weights))
     assert decoder.weights_bytes == sum(t.numel() * 4 for t in weights.values())
     assert {line.split(":")[0] for line in decoder.kernels} == {
         "qkv",
@@ -178,16 +178,6 @@ def test_a_bias_that_only_some_parts_have_is_zero_elsewhere() -> None:
     for tensors in (lonely, lonely | zeros):
         storage = make_storage(CONFIG, num_blocks=2, block_size=16)
         sequence = CachedSequence((0, 1))
-        decoder = build_llama(StateDictSource(CONFIG, tensors))
+        decoder = build_native(StateDictSource(CONFIG, tensors))
         results.append(all_logits(decoder, storage, sequence, IDS[:20], [20]))
     torch.testing.assert_close(*results)
-
-
-@pytest.mark.parametrize(
-    "config",
-    [replace(CONFIG, rotary_dim=4), replace(CONFIG, rope_scaling=RopeScaling("yarn", 2.0))],
-    ids=["partial rotation", "yarn"],
-)
-def test_refuses_what_it_does_not_compute(config: ModelConfig) -> None:
-    with pytest.raises(ModelUnsupportedError):
-        build_llama(_source(config))

@@ -5,9 +5,8 @@ import math
 import pytest
 import torch
 
-from engine.errors import ModelUnsupportedError
 from engine.model.config import RopeScaling
-from engine.model.rope import RotaryTable, inverse_frequencies
+from engine.model.rope import RotaryTable, attention_factor, inverse_frequencies
 
 CPU = torch.device("cpu")
 
@@ -49,10 +48,57 @@ def test_stored_factors_divide_each_pair() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["dynamic", "yarn", "longrope"])
-def test_unknown_kinds_are_refused(kind: str) -> None:
-    with pytest.raises(ModelUnsupportedError, match=kind):
-        inverse_frequencies(8, 10000.0, RopeScaling(kind, factor=2.0))
+def test_dynamic_scaling_grows_theta_with_the_context() -> None:
+    scaling = RopeScaling("dynamic", factor=2.0, original_max_position=100)
+    plain = inverse_frequencies(8, 10000.0)
+    torch.testing.assert_close(inverse_frequencies(8, 10000.0, scaling, 100), plain)
+    grown = inverse_frequencies(8, 10000.0, scaling, 300)
+    torch.testing.assert_close(grown, inverse_frequencies(8, 10000.0 * 5 ** (8 / 6)))
+
+
+def test_yarn_keeps_fast_pairs_and_divides_slow_ones() -> None:
+    scaling = RopeScaling("yarn", factor=4.0, original_max_position=4096)
+    ratio = inverse_frequencies(128, 10000.0) / inverse_frequencies(128, 10000.0, scaling)
+    assert bool((ratio.diff() >= 0).all())
+    torch.testing.assert_close(ratio[:20], torch.ones(20))
+    torch.testing.assert_close(ratio[50:], torch.full((14,), 4.0))
+
+
+def test_longrope_divides_by_the_factors_of_the_planned_context() -> None:
+    scaling = RopeScaling(
+        "longrope", 4.0, 64, short_factors=(1.0, 2.0, 3.0, 4.0), long_factors=(5.0, 6.0, 7.0, 8.0)
+    )
+    plain = inverse_frequencies(8, 10000.0)
+    for context, factors in ((64, scaling.short_factors), (65, scaling.long_factors)):
+        scaled = inverse_frequencies(8, 10000.0, scaling, context)
+        torch.testing.assert_close(scaled, plain / torch.tensor(factors))
+
+
+def test_attention_factors() -> None:
+    assert attention_factor(None) == 1.0
+    assert attention_factor(RopeScaling("linear", factor=8.0)) == 1.0
+    assert attention_factor(RopeScaling("yarn", factor=1.0)) == 1.0
+    assert attention_factor(RopeScaling("yarn", factor=math.e)) == pytest.approx(1.1)
+    both = RopeScaling("yarn", factor=math.e, mscale=2.0, mscale_all_dim=1.0)
+    assert attention_factor(both) == pytest.approx(1.2 / 1.1)
+    given = RopeScaling("longrope", factor=8.0, attention_factor=1.5)
+    assert attention_factor(given) == 1.5
+    longrope = RopeScaling("longrope", factor=64.0, original_max_position=64)
+    assert attention_factor(longrope) == pytest.approx(math.sqrt(2))
+
+
+def test_only_the_leading_dimensions_turn() -> None:
+    frequencies = inverse_frequencies(4, 10000.0)
+    narrow = RotaryTable(frequencies, torch.float32, CPU, factor=1.5)
+    wide = RotaryTable(frequencies, torch.float32, CPU, head_dim=10, factor=1.5)
+    heads = torch.randn(3, 2, 10, generator=torch.Generator().manual_seed(1))
+    results = []
+    for table, part in ((narrow, heads[..., :4]), (wide, heads)):
+        table.reserve(50)
+        rows = table.rows(torch.tensor([0, 3, 49]), torch.ones(2, 1))
+        results.append(table.rotate_(part.clone(), *rows))
+    torch.testing.assert_close(results[1][..., :4], results[0])
+    assert torch.equal(results[1][..., 4:], heads[..., 4:])
 
 
 def test_rotates_each_pair_by_its_angle() -> None:

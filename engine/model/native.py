@@ -1,0 +1,182 @@
+"""The native decoder: runs every family that ``engine.model.architectures`` declares.
+
+Reads weights from a WeightSource and products from engine.quant; knows no file format and no
+scheduler. What sets families apart was decided when the layers were built.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from engine.api import Precision
+from engine.errors import LoadCancelledError
+from engine.kv.storage import PagedStorage
+from engine.model.attention import HeadLayout, StepAttention
+from engine.model.batch import ForwardBatch, ForwardInterruptedError
+from engine.model.builder import LayerBuilder, layer_rotations, layer_windows
+from engine.model.config import ModelConfig
+from engine.model.layer import DecoderLayer
+from engine.model.norm import RMSNorm
+from engine.model.rope import RotaryTable, attention_factor, inverse_frequencies
+from engine.model.source import WeightSource
+from engine.quant.embedding import Embedding
+from engine.quant.linear import Linear
+
+
+class NativeDecoder:
+    """Satisfies ``engine.model.batch.Decoder``. Lives on one device, in one thread."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        embedding: Embedding,
+        layers: Sequence[DecoderLayer],
+        norm: RMSNorm,
+        head: Linear,
+    ) -> None:
+        """Take prepared weights; the dtype and device of ``norm`` are those of the computation."""
+        self.config = config
+        self._embedding = embedding
+        self._layers = tuple(layers)
+        self._norm = norm
+        self._head = head
+        self._dtype = norm.weight.dtype
+        self._device = norm.weight.device
+        self._heads = HeadLayout(
+            config.num_heads, config.num_kv_heads, config.head_dim, config.attention_softcap
+        )
+        self._windows = layer_windows(config)
+        scales = torch.ones(config.num_heads + config.num_kv_heads, 1, dtype=self._dtype)
+        scales[: config.num_heads] = config.attention_scale or config.head_dim**-0.5
+        self._head_scales = scales.to(self._device)
+        self.set_context(config.max_position_embeddings)
+
+    @classmethod
+    def build(
+        cls,
+        source: WeightSource,
+        precision: Precision,
+        compute_dtype: torch.dtype,
+        device: torch.device,
+        on_progress: Callable[[int, int], None],
+        is_cancelled: Callable[[], bool],
+    ) -> "NativeDecoder":
+        """Read and pack all weights, one layer at a time.
+
+        ``on_progress(done, total)`` counts parts: the embedding, each layer, the head.
+        Raises LoadCancelledError soon after ``is_cancelled()`` turns true.
+        """
+        builder = LayerBuilder(source, precision, compute_dtype, device)
+        config = source.config
+        total = config.num_layers + 2
+        embedding, head = builder.ends()
+        layers: list[DecoderLayer] = []
+        for index in range(config.num_layers):
+            on_progress(index + 1, total)
+            if is_cancelled():
+                raise LoadCancelledError("Loading was stopped.")
+            layers.append(builder.layer(index))
+        on_progress(total - 1, total)
+        norm = builder.norm("norm")
+        on_progress(total, total)
+        return cls(config, embedding, layers, norm, head)
+
+    def set_context(self, context_length: int) -> None:
+        """Say how many tokens a request may have, at most.
+
+        Some rope scalings rotate all positions otherwise for a long context than for a short one,
+        so that a cache filled before the call is not valid after it. Until the first call, the
+        trained context counts.
+        """
+        self._tables = tuple(
+            self._rotary_table(rotation, context_length)
+            for rotation in layer_rotations(self.config)
+        )
+
+    def _rotary_table(self, rotation: float, context_length: int) -> RotaryTable:
+        """``rotation`` as from ``layer_rotation``; frequencies of 0 only apply the head scales."""
+        config = self.config
+        rotary_dim = config.rotary_dim or config.head_dim
+        factor = 1.0
+        if rotation < 0:
+            frequencies = torch.zeros(rotary_dim // 2)
+        elif rotation > 0:
+            frequencies = inverse_frequencies(rotary_dim, rotation)
+        else:
+            scaling = config.rope_scaling
+            frequencies = inverse_frequencies(
+                rotary_dim, config.rope_theta, scaling, context_length
+            )
+            factor = attention_factor(scaling)
+        return RotaryTable(frequencies, self._dtype, self._device, config.head_dim, factor)
+
+    @property
+    def weights_bytes(self) -> int:
+        """Bytes of all weights as allocated."""
+        return (
+            self._embedding.nbytes
+            + self._head.nbytes
+            + self._norm.nbytes
+            + sum(layer.nbytes for layer in self._layers)
+        )
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Which product runs each part, in words: "qkv: ...", as in the first layer."""
+        first = self._layers[0]
+        parts = {"qkv": first.qkv, "o": first.o, **first.feed_forward.products}
+        parts["head"] = self._head
+        return tuple(f"{name}: {linear.kernel}" for name, linear in parts.items())
+
+    @torch.inference_mode()
+    def forward(
+        self, batch: ForwardBatch, storage: PagedStorage, interrupted: Callable[[], bool]
+    ) -> torch.Tensor:
+        """Append the batch's K and V to ``storage`` and return logits, float32 [R, vocab_size].
+
+        Calls ``interrupted()`` between layers; raises ForwardInterruptedError when it is true.
+        """
+        attention = StepAttention(batch, storage, self._heads, self._dtype, self._windows)
+        rotations = self._rotations_of(batch)
+        num_heads, head_dim = self._heads.num_heads, self._heads.head_dim
+        rotated = num_heads + self._heads.num_kv_heads
+        x = self._embed(batch.token_ids)
+        rows = batch.logit_rows
+        last = len(self._layers) - 1
+        for index, layer in enumerate(self._layers):
+            if interrupted():
+                raise ForwardInterruptedError
+            heads = layer.project(x, head_dim)
+            table, cosines, sines = rotations[layer.rotation]
+            table.rotate_(heads[:, :rotated], cosines, sines)
+            storage.append(index, batch.slots, heads[:, num_heads:])
+            if index == last and rows.shape[0] == 0:
+                return torch.empty(0, self.config.vocab_size, device=self._device)
+            mixed = attention(index, heads[:, :num_heads], layer.window)
+            if index == last and rows.shape[0] < x.shape[0]:
+                # no later layer reads the others
+                x, mixed = x[rows], mixed[rows]
+            layer.finish_(x, mixed)
+        return self._logits(x)
+
+    def _embed(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self._embedding(ids)
+        return x if self.config.embedding_scale == 1.0 else x.mul_(self.config.embedding_scale)
+
+    def _rotations_of(
+        self, batch: ForwardBatch
+    ) -> list[tuple[RotaryTable, torch.Tensor, torch.Tensor]]:
+        """Each table with its cosines and sines for this step."""
+        length = max(s.context + s.length for s in batch.segments)
+        rotations = []
+        for table in self._tables:
+            table.reserve(length)
+            rotations.append((table, *table.rows(batch.positions, self._head_scales)))
+        return rotations
+
+    def _logits(self, x: torch.Tensor) -> torch.Tensor:
+        logits = self._head(self._norm(x)).float()
+        if self.config.logit_scale != 1.0:
+            logits *= self.config.logit_scale
+        cap = self.config.logit_softcap
+        return logits.div_(cap).tanh_().mul_(cap) if cap else logits
