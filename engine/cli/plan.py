@@ -16,7 +16,15 @@ from engine.planner.geometry import KVPrecision
 from engine.planner.plan import Plan, Wish, plan
 from engine.planner.room import Memory
 from engine.planner.weights import Target
-from engine.roofline import Ceilings, cache_path, ceilings_of, measure, write_ceilings
+from engine.roofline import (
+    Ceilings,
+    best_of,
+    cache_path,
+    ceilings_of,
+    measure,
+    read_ceilings,
+    write_ceilings,
+)
 
 _MEASURING = "Measuring this machine once; this takes some seconds."
 
@@ -38,9 +46,9 @@ def run_plan(options: argparse.Namespace) -> int:
 
 
 def run_roofline(options: argparse.Namespace) -> int:
-    """Measure, keep and print the ceilings; returns the exit code."""
+    """Measure, keep and print the best seen on this machine; returns the exit code."""
     path = options.roofline or cache_path()
-    measured = measure(options.threads)
+    measured = best_of(read_ceilings(path), measure(options.threads))
     write_ceilings(measured, path)
     values = measured.as_json()
     if options.json:

@@ -18,7 +18,8 @@ class Product:
     """x @ W.T as the decoder runs it: W is [rows, columns], q, k and v already in one.
 
     ``copies``: how many there are, ``active``: how many of them one token uses; more than one
-    are the experts of a layer. ``is_four_bit``: every part is in groups of 4 bits in the file.
+    are the experts of a layer. ``is_four_bit``: every part is in groups of 4 bits in the file;
+    ``group``: weights that share a scale once they are INT4.
     """
 
     rows: int
@@ -26,6 +27,7 @@ class Product:
     copies: int = 1
     active: int = 1
     is_four_bit: bool = False
+    group: int = 32
 
     @property
     def size(self) -> int:

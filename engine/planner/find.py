@@ -22,6 +22,7 @@ from engine.planner.deepseek import (
 from engine.planner.families import read_family
 from engine.planner.gguf_header import read_gguf
 from engine.planner.header import HeaderFields, read_config_json
+from engine.planner.prequantized import keep_groups
 
 SHIPPED = Path(__file__).resolve().parents[2] / "resources" / "models"
 _WEIGHTS = "*.safetensors"
@@ -70,8 +71,17 @@ def read_config(values: Mapping[str, Any], name: str, path: str) -> Blueprint:
     """
     inner = values.get("text_config")
     if isinstance(inner, dict):
-        values = {**inner, "model_type": inner.get("model_type", values.get("model_type"))}
+        packed = values.get("quantization_config")
+        values = {
+            "quantization_config": packed,
+            **inner,
+            "model_type": inner.get("model_type", values.get("model_type")),
+        }
     fields = HeaderFields(values, path)
+    return keep_groups(_read_plain(fields, name), fields)
+
+
+def _read_plain(fields: HeaderFields, name: str) -> Blueprint:
     model_type = fields.text("model_type")
     if model_type in LATENT_TYPES:
         return read_latent(fields, name)

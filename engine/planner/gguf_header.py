@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from engine.model.config import corrupt
-from engine.model.gguf import GgufFile, TensorInfo
+from engine.model.gguf import TensorInfo
+from engine.model.gguf_split import open_gguf
 from engine.planner.blueprint import Blueprint, Product, TableForm
 from engine.planner.families import MAX_CONTEXT, MAX_EXPERTS, MAX_LAYERS, size
 from engine.planner.geometry import CacheTrack, attention
@@ -31,12 +33,16 @@ _FORMS: Mapping[GgmlType, TableForm] = {
     GgmlType.F16: "16 bits",
     GgmlType.BF16: "16 bits",
 }
+_SHORT_GROUPS = frozenset({GgmlType.Q2_K, GgmlType.Q3_K})  # of 16, the others of 32
 _GROUPED = frozenset({GgmlType.Q5_0, GgmlType.Q8_0, GgmlType.Q6_K})
 
 
 def read_gguf(path: Path) -> Blueprint:
-    """Read a file's header. Raises what GgufFile.open raises, and ModelCorruptError."""
-    with GgufFile.open(path) as file:
+    """Read the header of a file, or of all files of a split one.
+
+    Raises what ``open_gguf`` raises, and ModelCorruptError.
+    """
+    with closing(open_gguf(path)) as file:
         fields = HeaderFields(file.metadata, str(path))
         return _Header(fields, file.tensors).blueprint(path.stem)
 
@@ -112,7 +118,9 @@ class _Header:
             columns=first[-1],
             copies=copies,
             active=active,
-            is_four_bit=all(self._is_four_bit(p.type) for p in parts),
+            # groups of different sizes do not make one product of groups
+            is_four_bit=all(self._is_four_bit(p.type) for p in parts)
+            and len({p.type in _SHORT_GROUPS for p in parts}) == 1,
         )
 
     def _is_mostly_four_bit(self) -> bool:

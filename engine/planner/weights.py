@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from engine.api import Precision
 from engine.planner.blueprint import Blueprint, Product
 
-_GROUP = 32  # INT4: weights that share a scale
+_GROUP = 32  # a table of 8-bit groups: values that share a scale
 _PAIR_BYTES = 4  # a bfloat16 scale and zero
 _TILE = 64  # INT4: outputs of one packed tile
 _NF4_BLOCK = 64  # CUDA's INT4: weights that share a float maximum
@@ -87,7 +87,7 @@ def _kind(
         precision = Precision.INT8
     if target.is_cuda:
         return precision
-    can_pack = product.columns % _GROUP == 0 and target.has_fast_int4
+    can_pack = product.columns % product.group == 0 and target.has_fast_int4
     if precision is Precision.INT4 and not can_pack:
         precision = Precision.INT8
     if precision is Precision.INT8 and not target.has_fast_int8:
@@ -102,7 +102,7 @@ def _packed(product: Product, kind: Precision, target: Target) -> int:
             return product.size // 2 + -(-product.size // _NF4_BLOCK) * 4
         case Precision.INT4:
             padded = -(-rows // _TILE) * _TILE
-            return padded * columns // 2 + padded * (columns // _GROUP) * _PAIR_BYTES
+            return padded * columns // 2 + padded * (columns // product.group) * _PAIR_BYTES
         case Precision.INT8 if target.is_cuda:
             return rows * (columns + 4)
         case Precision.INT8:

@@ -11,6 +11,7 @@ from engine import roofline
 from engine.api import Precision
 from engine.roofline import (
     Ceilings,
+    best_of,
     cache_path,
     ceilings_of,
     measure,
@@ -91,6 +92,13 @@ def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path):
     (tmp_path / "file").touch()
     write_ceilings(MADE_UP, tmp_path / "file" / "roofline.json")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_best_of_two_busy_hours_is_kept():
+    slow = replace(MADE_UP, call_s=9.0, int8_flops_per_s=0.5)
+    assert best_of(slow, MADE_UP) == best_of(MADE_UP, slow) == MADE_UP
+    assert best_of(None, slow) == slow
+    assert best_of(replace(MADE_UP, threads=8), slow) == slow
 
 
 def test_rates_by_precision():
