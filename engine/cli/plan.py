@@ -99,6 +99,7 @@ def describe(result: Plan) -> str:
         ("weights", f"~{_gb(result.allocated_bytes)} as allocated in {result.weights.upper()}"),
         ("", f"~{_gb(result.parameter_bytes)} for the parameters alone"),
         ("KV cache", f"~{_gb(result.kv_bytes)} in {result.kv.upper()}, {_tokens(result)}"),
+        ("", f"~{_gb(result.kv_allocated_bytes)} as allocated"),
         ("", f"~{result.kv_bytes_per_token / 2**20:.4g} MiB a token"),
         ("activations", f"~{_gb(result.activation_bytes)}"),
         ("runtime", f"~{_gb(result.runtime_bytes)}"),

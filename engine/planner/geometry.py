@@ -22,11 +22,12 @@ third on: 30 CSA and 31 HCA. A CSA layer adds (512 + 128) x 2 / 4 = 320 bytes a 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 # a half-precision scale and zero for each separately quantised vector
 _QUANTISED_OVERHEAD = 4
+_BLOCK_TOKENS = 16
 
 
 class KVPrecision(StrEnum):
@@ -59,6 +60,7 @@ class CacheTrack:
 
     ``vectors``: separately scaled vectors an entry divides into when it is quantised.
     ``flops``: multiplications and additions a new token spends on one entry it attends to.
+    ``is_paged``: keys and values as ``engine.kv.storage`` pages them.
     """
 
     layers: int
@@ -68,6 +70,7 @@ class CacheTrack:
     capacity: int | None = None
     read: int | None = None
     flops: int = 0
+    is_paged: bool = False
 
     def entries(self, context: int) -> int:
         """Entries of one layer after ``context`` tokens; an unfinished group has none."""
@@ -91,6 +94,18 @@ def cache_bytes(tracks: Iterable[CacheTrack], context: int, precision: KVPrecisi
     return round(sum(t.layers * t.entries(context) * t.entry_bytes(precision) for t in tracks))
 
 
+def allocated_cache_bytes(
+    tracks: Iterable[CacheTrack], context: int, precision: KVPrecision
+) -> int:
+    """Bytes the engine sets aside for one stream: whole blocks, and windows as if they were full.
+
+    Its pool keeps every token in every layer; what a window has passed is masked, not dropped.
+    """
+    tokens = -(-context // _BLOCK_TOKENS) * _BLOCK_TOKENS
+    whole = [replace(track, capacity=None) if track.is_paged else track for track in tracks]
+    return cache_bytes(whole, tokens, precision)
+
+
 def cache_bytes_read(tracks: Iterable[CacheTrack], context: int, precision: KVPrecision) -> int:
     """Bytes of the cache that one more token reads."""
     return round(sum(t.layers * t.attended(context) * t.entry_bytes(precision) for t in tracks))
@@ -111,4 +126,5 @@ def attention(
         vectors=2 * num_kv_heads,
         capacity=window,
         flops=4 * num_heads * head_dim,
+        is_paged=True,
     )

@@ -3,19 +3,21 @@
 ``weights_bytes`` follows what is at hand. For a model whose weights are there (a GGUF file, a
 folder with .safetensors files) it is what the engine will allocate, scales and all. For a
 configuration alone (a shipped name, a config.json) it is the textbook's figure, bits a parameter.
-``parameter_bytes`` and ``allocated_bytes`` say both in every case. The verdict and
-``total_bytes`` always count what is allocated::
+``parameter_bytes`` and ``allocated_bytes`` say both in every case. ``kv_bytes`` is what the
+model's attention needs, windows capped; ``kv_allocated_bytes`` what the engine's pool sets aside
+for it. The verdict and ``total_bytes`` always count what is allocated::
 
-    total = allocated + kv + activations + runtime
+    total = allocated + kv_allocated + activations + runtime
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
 from engine.api import Precision
 from engine.errors import InvalidRequestError
 from engine.planner.activations import activation_bytes, packing_bytes
 from engine.planner.blueprint import Blueprint
-from engine.planner.geometry import CacheTrack, KVPrecision, cache_bytes
+from engine.planner.geometry import CacheTrack, KVPrecision, allocated_cache_bytes, cache_bytes
 from engine.planner.room import RUNTIME_BYTES, Memory, Verdict, explain, judge, margin_bytes
 from engine.planner.setup import Setup
 from engine.planner.speed import decode_tokens_per_s, prefill_tokens_per_s
@@ -62,6 +64,7 @@ class Plan:
     parameter_bytes: int
     allocated_bytes: int
     kv_bytes: int
+    kv_allocated_bytes: int
     kv_bytes_per_token: float
     activation_bytes: int
     runtime_bytes: int
@@ -110,6 +113,7 @@ def plan(
     """Work everything out. Raises InvalidRequestError for a wish out of range."""
     setup = _decide(blueprint, wish, target)
     need = _need(blueprint, setup)
+    cache = setup.streams * cache_bytes(blueprint.tracks, setup.context, setup.kv)
     alone = parameter_bytes(blueprint.num_parameters, setup.precision)
     verdict = judge(need.peak, memory)
     largest = _largest_context(blueprint, setup, memory)
@@ -126,8 +130,9 @@ def plan(
         weights_bytes=need.allocated if blueprint.is_from_weights else alone,
         parameter_bytes=alone,
         allocated_bytes=need.allocated,
-        kv_bytes=need.kv,
-        kv_bytes_per_token=need.kv / (setup.context * setup.streams),
+        kv_bytes=cache,
+        kv_allocated_bytes=need.kv,
+        kv_bytes_per_token=cache / (setup.context * setup.streams),
         activation_bytes=need.activations,
         runtime_bytes=RUNTIME_BYTES,
         total_bytes=need.total,
@@ -142,6 +147,7 @@ def plan(
         reasons=(
             *explain(need.peak, memory, verdict),
             *_about_context(blueprint, setup.context, largest, verdict),
+            *_about_windows(blueprint.tracks, setup.context, need.kv),
             *blueprint.notes,
         ),
     )
@@ -171,7 +177,7 @@ def _decide(blueprint: Blueprint, wish: Wish, target: Target) -> Setup:
 def _need(blueprint: Blueprint, setup: Setup) -> _Need:
     return _Need(
         allocated=allocated_bytes(blueprint, setup.precision, setup.target),
-        kv=setup.streams * cache_bytes(blueprint.tracks, setup.context, setup.kv),
+        kv=setup.streams * allocated_cache_bytes(blueprint.tracks, setup.context, setup.kv),
         activations=activation_bytes(blueprint, setup),
         packing=packing_bytes(blueprint),
     )
@@ -212,10 +218,15 @@ def _about_context(
         reasons.append(f"A context of up to {largest:,} tokens a stream would fit.")
     elif verdict is not Verdict.FITS:
         reasons.append("No context would fit; choose fewer bits a weight, or a smaller model.")
-    if any(_is_capped(track, context) for track in blueprint.tracks):
-        reasons.append("Layers with a window stop growing once it is full; that is counted.")
     return reasons
 
 
-def _is_capped(track: CacheTrack, context: int) -> bool:
-    return track.capacity is not None and track.capacity < context
+def _about_windows(tracks: Iterable[CacheTrack], context: int, allocated: int) -> list[str]:
+    capped = any(t.is_paged and t.capacity is not None and t.capacity < context for t in tracks)
+    if not capped:
+        return []
+    sentence = (
+        "Some layers look back over a window only; the engine still keeps what it has passed, and"
+        f" sets aside {allocated / 1e9:.2f} GB of cache."
+    )
+    return [sentence]

@@ -6,6 +6,7 @@ from engine.planner.find import find_blueprint
 from engine.planner.geometry import (
     CacheTrack,
     KVPrecision,
+    allocated_cache_bytes,
     attention,
     attention_flops,
     cache_bytes,
@@ -64,6 +65,13 @@ def test_gemma_mixes_windows_and_full_layers():
     full, sliding = find_blueprint("gemma-3-270m").tracks
     assert (full.layers, full.capacity) == (3, None)
     assert (sliding.layers, sliding.capacity) == (15, 512)
+
+
+def test_the_pool_sets_aside_whole_blocks_and_whole_windows():
+    tracks = [attention(2, 4, 1, 16), attention(3, 4, 1, 16, window=8)]
+    assert allocated_cache_bytes(tracks, 17, KVPrecision.FP32) == 5 * 32 * 2 * 16 * 4
+    ring = CacheTrack(1, 512, capacity=128)
+    assert allocated_cache_bytes([ring], 1_000, KVPrecision.BF16) == 128 * 512 * 2
 
 
 def test_an_unfinished_group_has_no_entry():

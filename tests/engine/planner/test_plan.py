@@ -43,7 +43,12 @@ def test_every_key_is_there_and_plain():
 
 def test_the_parts_make_the_total():
     made = plan(LLAMA, Wish(Precision.INT4), ROOMY, Target())
-    parts = (made.allocated_bytes, made.kv_bytes, made.activation_bytes, made.runtime_bytes)
+    parts = (
+        made.allocated_bytes,
+        made.kv_allocated_bytes,
+        made.activation_bytes,
+        made.runtime_bytes,
+    )
     assert made.total_bytes == sum(parts)
     assert made.peak_bytes >= made.total_bytes
 
@@ -132,6 +137,7 @@ def check_against_truth(path, precision, context):
     assert model.info.precision.value == made.weights
     assert made.weights_bytes == pytest.approx(model.info.weights_bytes, rel=0.05)
     assert made.kv_bytes_per_token == pytest.approx(model.info.kv_bytes_per_token, rel=0.05)
+    assert made.kv_allocated_bytes == cache
     truth = model.info.weights_bytes + cache
     assert made.weights_bytes + made.kv_bytes == pytest.approx(truth, rel=0.05)
 
@@ -148,6 +154,17 @@ def test_a_tiny_model_takes_what_was_planned(precision, tmp_path):
     metadata["tokenizer.ggml.merges"] = (ARRAY, (STRING, ["a b"]))
     path = write_llama(tmp_path / "tiny.gguf", llama_parameters(), metadata)
     check_against_truth(path, precision, 256)
+
+
+def test_windows_are_capped_where_they_are_needed_and_whole_where_they_are_kept():
+    gemma = plan(find_blueprint("gemma-3-270m"), Wish(context=4_096), ROOMY, Target())
+    assert gemma.kv_bytes == (3 * 4_096 + 15 * 512) * 2 * 256 * 4
+    assert gemma.kv_allocated_bytes == 18 * 4_096 * 2 * 256 * 4
+    assert any("window" in reason for reason in gemma.reasons)
+    llama = plan(LLAMA, Wish(), ROOMY, Target())
+    assert llama.kv_bytes == llama.kv_allocated_bytes
+    short = plan(LLAMA, Wish(context=10), ROOMY, Target())
+    assert not any("window" in reason for reason in (*llama.reasons, *short.reasons))
 
 
 @pytest.mark.flow
