@@ -27,8 +27,6 @@ def read_hf_config(folder: Path) -> ModelConfig:
     family = find_family(model_type)
     if family is None:
         raise fields.unsupported(f"the architecture {model_type[:40]!a}")
-    if "quantization_config" in fields:
-        raise fields.unsupported("weights that were quantised before they were published")
     config = check_config(_read_sizes(fields, family, folder), str(folder))
     return check_config(family.describe(config, fields), str(folder))
 

@@ -9,10 +9,12 @@ from typing_extensions import override
 from engine.model.architectures import find_family
 from engine.model.config import ModelConfig
 from engine.model.hf_config import hf_names, read_hf_config
+from engine.model.prequantized import Prequantized, Scheme, read_scheme
 from engine.model.safetensors import SafetensorsFile, open_folder
 from engine.model.source import (
     Checkpoint,
     Shape,
+    check_finite,
     check_finite_tensor,
     find_places,
     present_shapes,
@@ -23,8 +25,17 @@ from engine.quant.layout import DenseWeight, Weight
 class HfSource(Checkpoint):
     """Copies tensors out of mapped safetensors files on demand."""
 
-    def __init__(self, config: ModelConfig, files: list[SafetensorsFile], folder: Path) -> None:
-        """Check every tensor of ``files`` against ``config``; raises ModelCorruptError."""
+    def __init__(
+        self,
+        config: ModelConfig,
+        files: list[SafetensorsFile],
+        folder: Path,
+        scheme: Scheme | None = None,
+    ) -> None:
+        """Check every tensor of ``files`` against ``config``; raises ModelCorruptError.
+
+        ``scheme``: how some of the matrices were quantised before they were published.
+        """
         self.folder = folder
         self._config = config
         self._files = files
@@ -33,7 +44,10 @@ class HfSource(Checkpoint):
             raise ValueError(f"no family is called {config.model_type}")
         self._norms_add_one = family.hf_norms_add_one
         self._owner = {name: file for file in files for name in file.tensors}
-        stored = {name: file.tensors[name].shape for name, file in self._owner.items()}
+        stored: dict[str, Shape] = {n: f.tensors[n].shape for n, f in self._owner.items()}
+        self._packed = None if scheme is None else Prequantized(scheme, self._owner, str(folder))
+        if self._packed is not None:
+            stored |= self._packed.shapes
         self._places = find_places(config, hf_names(config, family), stored, str(folder))
         self._shapes = present_shapes(config, self._places)
         self._bytes_read = 0
@@ -46,9 +60,10 @@ class HfSource(Checkpoint):
         """
         folder = Path(folder)
         config = read_hf_config(folder)
+        scheme = read_scheme(folder)
         files = open_folder(folder)
         try:
-            return cls(config, files, folder)
+            return cls(config, files, folder, scheme)
         except BaseException:
             for file in files:
                 file.close()
@@ -77,7 +92,7 @@ class HfSource(Checkpoint):
     @property
     @override
     def is_four_bit(self) -> bool:
-        return False
+        return self._packed is not None and self._packed.is_four_bit
 
     @override
     def has(self, name: str) -> bool:
@@ -85,7 +100,14 @@ class HfSource(Checkpoint):
 
     @override
     def weight(self, name: str) -> Weight:
-        return DenseWeight(self._read(name))
+        place = self._places[name]
+        if self._packed is None or place.tensor not in self._packed.shapes:
+            return DenseWeight(self._read(name))
+        self._bytes_read += self._packed.nbytes(place.tensor) * place.rows // place.total
+        weight = self._packed.weight(place.tensor)
+        if place.rows != place.total:
+            weight = weight.rows(torch.arange(place.first, place.first + place.rows))
+        return check_finite(weight, place.tensor, str(self.folder))
 
     @override
     def vector(self, name: str) -> torch.Tensor:

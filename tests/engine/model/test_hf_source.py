@@ -101,7 +101,6 @@ def test_default_rope_parameters(tmp_path):
     [
         ({"model_type": "mamba"}, "mamba"),
         ({"hidden_act": "relu"}, "relu"),
-        ({"quantization_config": {"quant_method": "gptq"}}, "quantised"),
         ({"rope_scaling": {"rope_type": "magic"}}, "magic"),
     ],
 )
