@@ -224,6 +224,9 @@ def build(
     meters = MetersController(pages.meters, chat, answers, model, services.bridge)
     branches = BranchController(page, chat, model, services)
     LinkController(page)
+    page.model_wanted.connect(window.choose_model)
+    window.stop_requested.connect(chat.stop)
+    window.set_models_folder(str(paths.models))
     controllers = Controllers(answers, model, chat, sidebar, page_settings, meters)
     application = Application(window, services, controllers, options)
     for speaker in (model, chat, branches, sidebar, page_settings):

@@ -100,6 +100,12 @@ def _model_not_loaded(_details: _Details) -> str:
     return tr("No model is loaded. Choose one above; your message is kept.")
 
 
+def _engine_fault(_details: _Details) -> str:
+    return tr(
+        "The engine met a fault of its own; the text so far is kept. Try again; if it fails again, load the model again or with another weight precision."
+    )
+
+
 _SENTENCES: Mapping[str, Callable[[_Details], str]] = {
     "model_missing": _model_missing,
     "model_corrupt": _model_corrupt,
@@ -110,4 +116,5 @@ _SENTENCES: Mapping[str, Callable[[_Details], str]] = {
     "invalid_request": _invalid_request,
     "load_cancelled": _load_cancelled,
     "model_not_loaded": _model_not_loaded,
+    "engine_fault": _engine_fault,
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
@@ -63,6 +63,7 @@ class MainWindow(QMainWindow):
     load_cancel_requested = Signal()
     zoom_changed = Signal(float)
     notice_action = Signal()
+    stop_requested = Signal()
 
     def __init__(self, pages: Pages, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -72,6 +73,7 @@ class MainWindow(QMainWindow):
         self._folding = Folding()
         self._panel_width = PANEL_WIDTH
         self._recent: tuple[str, ...] = ()
+        self._models_folder = ""
         self._sheet: ShortcutSheet | None = None
         self._top = TopBar(themes, self)
         self._notice = ActionBar(themes, self)
@@ -98,6 +100,10 @@ class MainWindow(QMainWindow):
     def set_recent_models(self, paths: Sequence[str]) -> None:
         """Models to offer in the menu, latest first."""
         self._recent = tuple(paths)
+
+    def set_models_folder(self, folder: str) -> None:
+        """Where to look for models while none has been used."""
+        self._models_folder = folder
 
     def show_notice(self, text: str, action_label: str | None = None) -> None:
         """Say one sentence under the top bar, with an action where there is one to take."""
@@ -215,7 +221,7 @@ class MainWindow(QMainWindow):
     def _fill_model_menu(self) -> None:
         menu, status = self._model_menu, self._top.pill.state.status
         menu.clear()
-        menu.addAction(tr("Choose a model file…")).triggered.connect(self._choose_model)
+        menu.addAction(tr("Choose a model file…")).triggered.connect(self.choose_model)
         menu.addAction(tr("Choose a model folder…")).triggered.connect(self._choose_folder)
         menu.addSeparator()
         if status is PillStatus.LOADING:
@@ -234,17 +240,28 @@ class MainWindow(QMainWindow):
             recent.setData(path)
             recent.triggered.connect(self._choose_recent)
 
-    def _choose_model(self) -> None:
+    def choose_model(self) -> None:
+        """Ask for a model file."""
         path, _filter = QFileDialog.getOpenFileName(
-            self, tr("Choose a model file"), "", tr("Models (*.gguf);;All files (*)")
+            self,
+            tr("Choose a model file"),
+            self._first_folder(),
+            tr("Models (*.gguf);;All files (*)"),
         )
         if path:
             self.model_file_chosen.emit(path)
 
     def _choose_folder(self) -> None:
-        path = QFileDialog.getExistingDirectory(self, tr("Choose a model folder"))
+        path = QFileDialog.getExistingDirectory(
+            self, tr("Choose a model folder"), self._first_folder()
+        )
         if path:
             self.model_file_chosen.emit(path)
+
+    def _first_folder(self) -> str:
+        """Beside the model used last, as far as that folder is still there."""
+        folders = (Path(path).parent for path in self._recent)
+        return next((str(folder) for folder in folders if folder.is_dir()), self._models_folder)
 
     def _choose_recent(self) -> None:
         action = self.sender()
@@ -326,6 +343,14 @@ class MainWindow(QMainWindow):
         self._sheet.show()
         self._sheet.raise_()
         self._sheet.activateWindow()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        # what had no use for Esc itself, a button or the list, passes it on to here
+        if event.key() == Qt.Key.Key_Escape:
+            self.stop_requested.emit()
+        else:
+            super().keyPressEvent(event)
 
     @override
     def closeEvent(self, event: QCloseEvent) -> None:

@@ -43,6 +43,14 @@ class LiveAnswer:
     prefill_ns: int | None = None
     first_paint_ns: int | None = None
     is_dirty: bool = False
+    first_token: Timeline | None = None
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """The stages up to the first token, and to its painting once that is done."""
+        if self.first_token is None or self.first_paint_ns is None:
+            return self.first_token
+        return _painted(self.first_token, self.first_paint_ns)
 
     @property
     def present(self) -> ChatMessage:
@@ -202,6 +210,7 @@ class Answers(QObject):
     def _on_tokens(self, event: TokensProduced) -> None:
         if (live := self._live.get(event.request_id)) is None:
             return
+        live.first_token = live.first_token or event.timeline
         if event.text:
             live.pieces.append(event.text)
             live.is_dirty = True

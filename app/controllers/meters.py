@@ -57,8 +57,16 @@ class MetersController(QObject):
         answer = self._chat.open_chat.last_answer
         if self._chat.is_generating:
             self._meters.start_answer()
+            self._show_first_token()
         else:
             self._meters.set_timeline(None if answer is None else answer.timeline)
+
+    def _show_first_token(self) -> None:
+        """One may have come to an answer that streams already."""
+        conversation_id = self._chat.open_chat.conversation_id
+        live = None if conversation_id is None else self._answers.live_in(conversation_id)
+        if live is not None and (timeline := live.timeline) is not None:
+            self._meters.set_first_token(timeline)
 
     @Slot()
     def _on_path_changed(self) -> None:
@@ -87,8 +95,11 @@ class MetersController(QObject):
 
     @Slot(int, TokensProduced)
     def _on_tokens(self, message_id: int, event: TokensProduced) -> None:
-        if self._is_shown(message_id):
-            self._meters.add_token_times(event.times_ns)
+        if not self._is_shown(message_id):
+            return
+        if event.timeline is not None:
+            self._meters.set_first_token(event.timeline)
+        self._meters.add_token_times(event.times_ns)
 
     @Slot(ChatMessage)
     def _on_measured(self, message: ChatMessage) -> None:

@@ -17,6 +17,7 @@ from engine.api import (
 )
 from engine.errors import LoadCancelledError
 from ui.main_window import MainWindow
+from ui.widgets.model_name import model_title
 from ui.widgets.model_pill import ModelPillState
 
 logger = logging.getLogger(__name__)
@@ -69,8 +70,8 @@ class ModelController(QObject):
     def name(self) -> str:
         """What writes the next answer; an empty string when nothing does."""
         if self._num_loads and self._asked is not None:
-            return Path(self._asked.path).stem
-        return "" if self.info is None else self.info.name
+            return model_title(self._asked.path)
+        return "" if self.info is None else model_title(self.info.path, self.info.name)
 
     @property
     def needs_reload(self) -> bool:

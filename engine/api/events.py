@@ -104,7 +104,7 @@ class TokensProduced:
 
     ``text`` may be empty (half a character, or a possible stop string, is held back).
     ``times_ns`` has one entry a token, when the engine chose it; ``is_first`` marks the answer's
-    first token.
+    first token, which carries the ``timeline`` so far: everything of TTFT but the painting.
     """
 
     request_id: str
@@ -112,6 +112,7 @@ class TokensProduced:
     token_ids: tuple[int, ...]
     times_ns: tuple[int, ...]
     is_first: bool = False
+    timeline: Timeline | None = None
 
 
 @dataclass(frozen=True, slots=True)

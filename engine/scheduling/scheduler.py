@@ -247,6 +247,7 @@ class Scheduler:
                 (token,),
                 (output.sampled_ns,),
                 is_first=request.num_output == 1,
+                timeline=request.timeline() if request.num_output == 1 else None,
             )
         ]
         if reason is not None:

@@ -344,6 +344,10 @@
       <translation>模型 (*.gguf);;所有文件 (*)</translation>
     </message>
     <message>
+      <source>Name</source>
+      <translation>名称</translation>
+    </message>
+    <message>
       <source>Needs a reload.</source>
       <translation>需要重新加载。</translation>
     </message>
@@ -618,6 +622,10 @@
     <message>
       <source>The disk is full, so the conversation could not be saved. What is on the screen stays there. Free some space.</source>
       <translation>磁盘已满，对话未能保存。屏幕上的内容仍在，请腾出一些空间。</translation>
+    </message>
+    <message>
+      <source>The engine met a fault of its own; the text so far is kept. Try again; if it fails again, load the model again or with another weight precision.</source>
+      <translation>推理引擎自身出错，已有内容已保留。请重试；如果再次失败，请重新加载模型，或换一种权重精度加载。</translation>
     </message>
     <message>
       <source>The folder of the conversations cannot be written, so nothing was saved. What is on the screen stays there. Check its permissions.</source>

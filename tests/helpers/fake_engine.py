@@ -257,33 +257,43 @@ class FakeEngine:
             yield PrefillProgress(
                 request_id, computed, script.num_cached_tokens, script.num_prompt_tokens
             )
-        prefill_end_ns = perf_counter_ns()
+        span = start_ns, perf_counter_ns()
         times: list[int] = []
         for piece in pieces:
             times.append(perf_counter_ns())
+            is_first = len(times) == 1
             yield TokensProduced(
-                request_id, piece, (len(times),), (times[-1],), is_first=len(times) == 1
+                request_id,
+                piece,
+                (len(times),),
+                (times[-1],),
+                is_first=is_first,
+                timeline=self._timeline(request, span, times) if is_first else None,
             )
-        timeline = None
-        if times:
-            timeline = Timeline(
-                sent_ns=request.sent_ns,
-                tokenize_start_ns=start_ns,
-                tokenize_end_ns=start_ns,
-                prefill_start_ns=start_ns,
-                prefill_end_ns=prefill_end_ns,
-                first_token_ns=times[0],
-                last_token_ns=times[-1],
-                load_wait_ns=0,
-                num_prompt_tokens=script.num_prompt_tokens,
-                num_cached_tokens=script.num_cached_tokens,
-                num_output_tokens=len(times),
-            )
+        timeline = self._timeline(request, span, times) if times else None
         if script.failure is not None:
             yield RequestFailed(request_id, script.failure, timeline)
         else:
             yield Finished(request_id, script.reason, timeline)
         yield self._stats()
+
+    def _timeline(
+        self, request: GenerationRequest, prefill_span: tuple[int, int], times: list[int]
+    ) -> Timeline:
+        start_ns, prefill_end_ns = prefill_span
+        return Timeline(
+            sent_ns=request.sent_ns,
+            tokenize_start_ns=start_ns,
+            tokenize_end_ns=start_ns,
+            prefill_start_ns=start_ns,
+            prefill_end_ns=prefill_end_ns,
+            first_token_ns=times[0],
+            last_token_ns=times[-1],
+            load_wait_ns=0,
+            num_prompt_tokens=self.script.num_prompt_tokens,
+            num_cached_tokens=self.script.num_cached_tokens,
+            num_output_tokens=len(times),
+        )
 
     def _stats(self) -> EngineStats:
         return EngineStats(

@@ -6,7 +6,7 @@ import time
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QLabel, QLineEdit
+from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit
 
 from engine.api import LoadProgress, LoadStage
 from tests.helpers.sample_engine import MODEL
@@ -217,3 +217,25 @@ def test_closing_is_announced_and_asks_nothing(window):
 def test_no_key_means_two_things():
     keys = [key for shortcut in actions.SHEET for key in (shortcut.keys, *shortcut.also)]
     assert len(keys) == len(set(keys))
+
+
+def test_escape_stops_whatever_has_the_focus(window, qtbot):
+    stopped = heard(window.stop_requested)
+    for focus in (window._top.panel_button, window._top.pill, window._pages.settings):
+        focus.setFocus()
+        qtbot.keyClick(focus, Qt.Key.Key_Escape)
+    assert len(stopped) == 3
+
+
+def test_models_are_looked_for_beside_the_last_one(window, monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(
+        QFileDialog,
+        "getOpenFileName",
+        lambda _parent, _title, folder, _filters: (asked.append(folder), ("", ""))[1],
+    )
+    window.set_models_folder("/models")
+    window.choose_model()
+    window.set_recent_models(["/gone/a.gguf", str(tmp_path / "b.gguf")])
+    window.choose_model()
+    assert asked == ["/models", str(tmp_path)]

@@ -230,7 +230,7 @@ class AssistantItem(MessageItem):
         if stats is not None:
             self._bar.set_stages(stages(stats.timeline), describe_stages(stats.timeline))
             words = describe(stats)
-        elif row.reason is not None:
+        elif row.reason is not None and row.failure is None:  # the card says it
             words = reason_words(row.reason)
         if row.status is MessageStatus.PARTIAL:
             words = tr("Cut off when the app closed")

@@ -12,9 +12,10 @@ _WIDTH = 480
 
 
 class EmptyState(QWidget):
-    """``example_chosen`` carries the text of an example."""
+    """``example_chosen`` carries the text of an example; ``model_wanted``: none is loaded yet."""
 
     example_chosen = Signal(str)
+    model_wanted = Signal()
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,6 +36,10 @@ class EmptyState(QWidget):
         self._examples = [self._example(text) for text in self._texts()]
         for button in self._examples:
             box.addWidget(button)
+        self._pick = QPushButton(tr("Choose a model file…"), self._column)
+        set_look(self._pick, "primary")
+        self._pick.clicked.connect(self.model_wanted)
+        box.addWidget(self._pick, 0, Qt.AlignmentFlag.AlignHCenter)
         self._box = box
         outer = QVBoxLayout(self)
         outer.addStretch(2)
@@ -92,5 +97,6 @@ class EmptyState(QWidget):
     def set_model(self, name: str) -> None:
         """Name the model that will answer; empty: none is loaded."""
         self._title.setText(name or tr("No model loaded"))
+        self._pick.setVisible(not name)
         for button in self._examples:
             button.setVisible(bool(name))

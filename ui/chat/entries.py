@@ -38,6 +38,11 @@ class Entry:
         """Whether more text may come."""
         return self.row.status is MessageStatus.STREAMING
 
+    @property
+    def has_fresh_text(self) -> bool:
+        """Whether any text has come since the answer was begun or continued."""
+        return bool(self.unshown) or len(self.text) > len(self.row.text)
+
     def current_row(self) -> MessageRow:
         """The row with all text that has arrived."""
         return replace(self.row, text=self.text) if self.is_streaming else self.row

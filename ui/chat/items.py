@@ -14,7 +14,7 @@ def make_item(look: ThemeSource, entry: Entry, parent: QWidget) -> MessageItem:
     """Give the entry its widget, in the state the entry is in; not shown yet."""
     kind = UserItem if entry.row.role == "user" else AssistantItem
     item: MessageItem = kind(look, entry.current_row(), parent)
-    if entry.progress is not None and isinstance(item, AssistantItem) and not entry.text:
+    if entry.progress is not None and isinstance(item, AssistantItem) and not entry.has_fresh_text:
         item.show_progress(*entry.progress)
     entry.item = item
     entry.measured_width = 0

@@ -131,7 +131,7 @@ class MessageList(QAbstractScrollArea):
     def set_progress(self, message_id: int, text: str, share: float | None) -> None:
         """Show what a pending answer waits for."""
         entry = self._entries.find(message_id)
-        if entry is None or entry.text or entry.unshown:
+        if entry is None or entry.has_fresh_text:
             return
         entry.progress = (text, share)
         if isinstance(entry.item, AssistantItem):
@@ -316,7 +316,10 @@ class MessageList(QAbstractScrollArea):
 
     def _item_painted(self, message_id: int) -> None:
         entry = self._entries.find(message_id)
-        if entry is not None and entry.is_streaming and not entry.is_painted:
+        if entry is None or not entry.is_streaming or entry.is_painted:
+            return
+        # what a continued answer began with is not news
+        if len(entry.text) > len(entry.row.text):
             entry.is_painted = True
             self.first_painted.emit(message_id, perf_counter_ns())
 

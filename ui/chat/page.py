@@ -34,6 +34,7 @@ class ChatPage(QWidget):
     version_requested = Signal(int, int)
     link_requested = Signal(str)
     first_painted = Signal(int, object)
+    model_wanted = Signal()
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,6 +48,7 @@ class ChatPage(QWidget):
         self.composer = Composer(look, self)
         self._connect_messages()
         self.empty_state.example_chosen.connect(self.send_requested)
+        self.empty_state.model_wanted.connect(self.model_wanted)
         composer = self.composer
         composer.submitted.connect(self._submit)
         composer.stop_requested.connect(self.stop_requested)

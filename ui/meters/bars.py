@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtGui import (
+    QFontMetrics,
+    QHelpEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
@@ -121,22 +128,28 @@ class PartsBar(QWidget):
 
 
 class Legend(QWidget):
-    """Swatch and label of each part, in as many lines as needed."""
+    """Swatch and label of each part, in as many lines as needed.
+
+    It keeps the most lines it ever needed, so that what stands below does not jump with each
+    answer.
+    """
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._themes = themes
         self._parts: tuple[Part, ...] = ()
+        self._most_lines = 1
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        themes.changed.connect(self.updateGeometry)
+        themes.changed.connect(self._forget_lines)
 
     def set_parts(self, parts: Sequence[Part]) -> None:
         """Show these parts, in order."""
         shown = tuple(part for part in parts if part.label)
         if shown == self._parts:
             return
+        self._most_lines = max(self._most_lines, self._num_lines(self.width(), shown))
         moved = [part.label for part in shown] != [part.label for part in self._parts]
         self._parts = shown
         self.setAccessibleName(", ".join(part.label for part in shown))
@@ -148,11 +161,11 @@ class Legend(QWidget):
         """The labels as one line."""
         return " · ".join(part.label for part in self._parts)
 
-    def _places(self, width: int) -> list[QRect]:
+    def _places(self, width: int, parts: Sequence[Part]) -> list[QRect]:
         metrics = QFontMetrics(self._themes.font(SMALL_FONT_PX))
         height, x, y = metrics.height(), 0, 0
         places: list[QRect] = []
-        for part in self._parts:
+        for part in parts:
             item = metrics.horizontalAdvance(part.label) + 1
             if part.token:
                 item += self._themes.px(SWATCH) + self._themes.px(SWATCH_GAP)
@@ -162,11 +175,28 @@ class Legend(QWidget):
             x += item + self._themes.px(ITEM_GAP)
         return places
 
+    def _pitch(self) -> int:
+        line = QFontMetrics(self._themes.font(SMALL_FONT_PX)).height()
+        return line + self._themes.px(LINE_GAP)
+
+    def _num_lines(self, width: int, parts: Sequence[Part]) -> int:
+        places = self._places(width, parts)
+        return places[-1].top() // self._pitch() + 1 if places else 1
+
+    def _forget_lines(self) -> None:
+        self._most_lines = self._num_lines(self.width(), self._parts)
+        self.updateGeometry()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._forget_lines()
+
     @override
     def heightForWidth(self, arg__1: int) -> int:
-        places = self._places(arg__1)
-        line = QFontMetrics(self._themes.font(SMALL_FONT_PX)).height()
-        return places[-1].bottom() + 1 if places else line
+        lines = max(self._most_lines, self._num_lines(arg__1, self._parts))
+        return lines * self._pitch() - self._themes.px(LINE_GAP)
 
     @override
     def sizeHint(self) -> QSize:
@@ -183,7 +213,7 @@ class Legend(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._themes.font(SMALL_FONT_PX))
         swatch, gap = self._themes.px(SWATCH), self._themes.px(SWATCH_GAP)
-        for part, place in zip(self._parts, self._places(self.width()), strict=True):
+        for part, place in zip(self._parts, self._places(self.width(), self._parts), strict=True):
             text = QRect(place)
             if part.token:
                 painter.setPen(Qt.PenStyle.NoPen)

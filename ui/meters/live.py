@@ -5,6 +5,7 @@ Repaints at most ten times a second.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
@@ -41,6 +42,7 @@ class LiveMeters(QWidget):
         self._model: ModelInfo | None = None
         self._stats: EngineStats | None = None
         self._timeline: Timeline | None = None
+        self._first_token: Timeline | None = None
         self._chat = ChatUse()
         self._itl = RollingItl()
         self._repaint = QTimer(self)
@@ -79,9 +81,18 @@ class LiveMeters(QWidget):
         """What the wait for the first token is spent on, in words, and how far it is."""
         self._prompt.setText(text)
 
+    def set_first_token(self, timeline: Timeline) -> None:
+        """The first token of an answer in the making is chosen: what led to it."""
+        self._first_token = timeline
+        self._show_timeline(timeline)
+
     def set_ttft(self, ttft_ns: int) -> None:
-        """The first character is on the screen; its parts follow with the timeline."""
-        self._ttft.show_quantity(duration_quantity(ttft_ns))
+        """The first character is on the screen."""
+        if (first := self._first_token) is None:
+            self._ttft.show_quantity(duration_quantity(ttft_ns))
+        else:
+            painted_ns = max(first.first_token_ns, first.sent_ns + ttft_ns)
+            self.set_first_token(replace(first, first_paint_ns=painted_ns))
 
     def set_timeline(self, timeline: Timeline | None) -> None:
         """An answer's stages once it ended; None: no answer, or one that never started."""
@@ -120,7 +131,7 @@ class LiveMeters(QWidget):
         return first is not None and timeline.first_token_ns <= first <= timeline.last_token_ns
 
     def _forget_answer(self) -> None:
-        self._timeline = None
+        self._timeline = self._first_token = None
         self._itl.clear()
         self._trace.clear()
         self._ttft.clear()
@@ -169,11 +180,13 @@ class LiveMeters(QWidget):
             self._show_parts(self._kv_bar, self._kv_legend, ())
             self._turns.clear()
             return
+        # kept blocks are full ones
+        num_tokens = stats.kv_live_tokens + stats.kv_cached_blocks * model.kv_block_size
         used, budget = bytes_over(
-            stats.kv_live_blocks * stats.kv_block_bytes,
+            (stats.kv_live_blocks + stats.kv_cached_blocks) * stats.kv_block_bytes,
             stats.kv_total_blocks * stats.kv_block_bytes,
         )
-        self._kv.show_quantity(used, f"{stats.kv_live_tokens:,} tok", f" / {budget}")
+        self._kv.show_quantity(used, f"{num_tokens:,} tok", f" / {budget}")
         parts = kv_parts(stats, model, self._chat)
         self._show_parts(self._kv_bar, self._kv_legend, parts)
         self._turns.setText(self._context_words(stats, model))

@@ -9,6 +9,7 @@ from typing_extensions import override
 from ui.i18n import mark, tr
 from ui.settings.editors import Editor
 from ui.settings.fields import Field, SettingValue
+from ui.theme import set_look
 
 
 class ModelPathEditor(Editor):
@@ -29,6 +30,7 @@ class ModelPathEditor(Editor):
             self._ask_for_folder
         )
         self._choose.setMenu(menu)
+        set_look(self._choose, "menu")
         self._row.addWidget(self._shown, 1)
         self._row.addWidget(self._choose)
         self._name(self._choose)

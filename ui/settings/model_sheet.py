@@ -18,6 +18,7 @@ def facts(info: ModelInfo) -> list[tuple[str, str]]:
         kv_heads=info.num_kv_heads,
     )
     lines = [
+        (tr("Name"), info.name),
         (tr("Architecture"), info.architecture),
         (tr("Parameters"), parameters_short(info.num_parameters)),
         (tr("Attention"), heads),

@@ -73,6 +73,8 @@ class Sidebar(QWidget):
         self._delegate = ConversationDelegate(themes, self)
         self._new_chat = self._build_new_chat()
         self._search = self._build_search()
+        # a filter would hide the chat that now begins
+        self.new_chat_requested.connect(self._search.clear)
         self._list = self._build_list()
         self._empty = self._build_empty()
         self._undo = ActionBar(themes, self, closable=False)

@@ -6,7 +6,6 @@ by the dot.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import PurePath
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QPen
@@ -17,6 +16,7 @@ from engine.api import LoadProgress, LoadStage, ModelInfo
 from ui.i18n import tr
 from ui.icons import Icon, icon_pixmap
 from ui.theme import BASE_FONT_PX, ThemeSource
+from ui.widgets.model_name import model_title
 from ui.widgets.units import count_short
 
 HEIGHT = 32
@@ -55,18 +55,18 @@ class ModelPillState:
             info.device.value.upper(),
             count_short(info.context_length),
         )
-        return cls(PillStatus.READY, info.name, " · ".join(parts))
+        return cls(PillStatus.READY, model_title(info.path, info.name), " · ".join(parts))
 
     @classmethod
     def loading(cls, progress: LoadProgress) -> "ModelPillState":
         """A load under way."""
-        name = PurePath(progress.path).stem
+        name = model_title(progress.path)
         return cls(PillStatus.LOADING, name, "", progress.stage, progress.done, progress.total)
 
     @classmethod
     def failed(cls, path: str) -> "ModelPillState":
         """A load that failed, with no model left."""
-        return cls(PillStatus.FAILED, PurePath(path).stem)
+        return cls(PillStatus.FAILED, model_title(path))
 
     @property
     def progress(self) -> float | None:

@@ -49,7 +49,8 @@ def bytes_over(num_bytes: float, budget: float) -> tuple[Quantity, str]:
     """Bytes, and the budget in the same unit ("54 MiB", "512"); its own unit where larger."""
     used, whole = bytes_quantity(num_bytes), bytes_quantity(budget)
     if num_bytes <= 0:
-        return Quantity("0", whole.unit), whole.number
+        # nothing yet: the unit in which it will begin to count
+        used = Quantity("0", min(whole.unit, "MiB", key=_BYTE_UNITS.index))
     if used.unit == whole.unit:
         return used, whole.number
     return used, str(whole)

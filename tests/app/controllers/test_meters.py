@@ -16,6 +16,7 @@ class Recorder:
             "start_answer",
             "set_pending",
             "set_ttft",
+            "set_first_token",
             "set_timeline",
             "add_token_times",
             "set_stats",
@@ -99,3 +100,18 @@ def test_the_model_is_told(desk, meters):
     desk.window.unload_model_requested.emit()
     desk.play()
     assert meters.of("set_model")[-1] == (None,)
+
+
+def test_what_led_to_the_first_token_is_told_with_it(desk, meters):
+    desk.send("Hi")
+    desk.step(6)
+    ((timeline,),) = meters.of("set_first_token")
+    assert timeline.num_prompt_tokens == 300
+    assert timeline.first_paint_ns is None
+    desk.page.first_painted.emit(desk.rows[1].message_id, timeline.first_token_ns + 7)
+    conversation = desk.chat.open_chat.conversation_id
+    desk.chat.open(None)
+    meters.calls.clear()
+    desk.chat.open(conversation)
+    ((again,),) = meters.of("set_first_token")
+    assert again.paint_ns == 7

@@ -45,7 +45,7 @@ def test_a_chosen_model_is_loaded_and_then_remembered(desk):
     desk.play()
     assert settings(desk)["model_path"] == "/m/chosen.gguf"
     assert settings(desk).recent_models()[0] == "/m/chosen.gguf"
-    assert desk.application.controllers.model.name == "chosen"
+    assert desk.application.controllers.model.name == "Chosen"
 
 
 def test_a_load_shows_its_stages(make_desk):
@@ -82,7 +82,7 @@ def test_choosing_twice_ends_with_the_second_and_says_nothing(desk):
     desk.window.model_file_chosen.emit("/m/two.gguf")
     assert pill(desk).status is PillStatus.LOADING
     desk.play()
-    assert pill(desk).name == "two"
+    assert pill(desk).name == "Two"
     assert settings(desk)["model_path"] == "/m/two.gguf"
     assert desk.notices == []
 

@@ -237,6 +237,10 @@ def test_time_stamps_come_from_the_step_and_add_up() -> None:
     assert times == sorted(times)
     assert (times[0], times[-1]) == (timeline.first_token_ns, timeline.last_token_ns)
     assert [event.is_first for event in produced] == [True, False, False]
+    first = produced[0].timeline
+    assert first is not None
+    assert (first.ttft_ns, first.num_output_tokens) == (timeline.ttft_ns, 1)
+    assert [event.timeline for event in produced[1:]] == [None, None]
     assert before < timeline.prefill_start_ns < timeline.prefill_end_ns < times[0]
     parts = (
         timeline.queue_ns,

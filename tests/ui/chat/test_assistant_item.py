@@ -98,3 +98,10 @@ def test_copy_puts_the_source_on_the_clipboard(qtbot, make_item, qapp):
     item = make_item(replace(ROW, text="**bold**"))
     press(qtbot, item, "Copy message")
     assert qapp.clipboard().text() == "**bold**"
+
+
+def test_a_failure_is_told_once(make_item):
+    row = MessageRow(
+        7, "assistant", "", status=MessageStatus.FAILED, reason=FinishReason.FAILED, failure="No."
+    )
+    assert make_item(row).stats.isHidden()

@@ -235,3 +235,20 @@ def test_tab_follows_the_page_from_top_to_bottom(qtbot, page):
             found.append(follower)
         follower = follower.nextInFocusChain()
     assert found == stops
+
+
+def test_a_continued_answer_waits_in_sight_and_is_painted_with_its_new_text(qtbot, page):
+    painted = []
+    page.first_painted.connect(lambda message_id, _at_ns: painted.append(message_id))
+    page.set_rows([MessageRow(0, "user", "Why?"), MessageRow(1, "assistant", "Half")])
+    page.replace(MessageRow(1, "assistant", "Half", status=MessageStatus.STREAMING))
+    page.set_progress(1, "Reading the prompt", 0.5)
+    settle(qtbot, page)
+    page.grab()
+    assert not page.entries[1].item.progress.isHidden()
+    assert painted == []
+    page.append_text(1, " and half")
+    qtbot.waitUntil(lambda: painted == [1])
+    assert page.entries[1].item.progress.isHidden()
+    page.set_progress(1, "Reading the prompt", 1.0)
+    assert page.entries[1].item.progress.isHidden()

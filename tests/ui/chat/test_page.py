@@ -110,3 +110,12 @@ def test_other_conversations_end_an_edit(qtbot, page):
     page.set_draft("other draft")
     with qtbot.waitSignal(page.send_requested):
         qtbot.keyClick(page.composer.input, Qt.Key.Key_Return)
+
+
+def test_without_a_model_the_empty_page_offers_to_choose_one(qtbot, page):
+    page.show_conversation([])
+    assert page.empty_state._pick.isVisible()
+    with qtbot.waitSignal(page.model_wanted):
+        qtbot.mouseClick(page.empty_state._pick, Qt.MouseButton.LeftButton)
+    page.set_empty_state("SmolLM2")
+    assert not page.empty_state._pick.isVisible()

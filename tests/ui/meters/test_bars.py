@@ -52,3 +52,16 @@ def test_a_legend_wraps_where_it_must(qtbot):
     assert legend.accessibleName() == "part 0, part 1, part 2, part 3, part 4"
     legend.set_parts([Part("stage_queue", 1, "")])
     assert legend.text() == ""
+
+
+def test_a_legend_keeps_its_lines_until_its_width_changes(qtbot):
+    legend = Legend(ThemeSource())
+    qtbot.addWidget(legend)
+    legend.show()
+    legend.resize(120, 40)
+    legend.set_parts([Part("stage_queue", 1, f"part {n}") for n in range(5)])
+    tall = legend.heightForWidth(120)
+    legend.set_parts([])
+    assert legend.heightForWidth(120) == tall
+    legend.resize(2_000, 40)
+    assert legend.heightForWidth(2_000) < tall

@@ -75,7 +75,7 @@ def test_cache_and_memory(meters):
     meters.set_chat_tokens(2_397, 12)
     meters.set_stats(STATS)
     repaint(meters)
-    assert meters._kv.text == "52.7 MiB / 180 2,397 tok"
+    assert meters._kv.text == "70.3 MiB / 180 3,197 tok"
     assert meters._kv_legend.text() == "this chat 52.7 MiB · kept for reuse 17.6 MiB"
     assert meters._turns.text() == "22.5 KiB/tok · ~29 turns left\nthis chat 2,397 of 8,192 tok"
     assert meters._memory.text == "600 MiB / 16 GiB"
@@ -124,3 +124,31 @@ def test_another_answers_timeline_takes_the_gaps_of_the_last_away(meters):
     repaint(meters)
     assert meters._gaps.text == "— decode 830 tok/s"
     assert meters._spread.text() == ""
+
+
+def test_the_parts_show_with_the_first_token_and_grow_by_the_paint(meters):
+    meters.start_answer()
+    meters.set_first_token(replace(TIMELINE, first_paint_ns=None))
+    assert "prefill 154 ms" in meters._ttft_bar.accessibleDescription()
+    assert "first paint" not in meters._ttft_bar.accessibleDescription()
+    meters.set_ttft(TIMELINE.first_token_ns - TIMELINE.sent_ns + 9 * MS)
+    assert "first paint 9.0 ms" in meters._ttft_bar.accessibleDescription()
+    meters.start_answer()
+    meters.set_ttft(30 * MS)
+    assert meters._ttft_bar.accessibleDescription() == ""
+    assert meters._ttft.text == "30.0 ms"
+
+
+def test_what_is_kept_for_reuse_counts_as_cache(meters):
+    meters.set_model(MODEL)
+    meters.set_stats(replace(STATS, kv_live_tokens=0, kv_live_blocks=0, kv_cached_blocks=2))
+    repaint(meters)
+    assert meters._kv.text == "720 KiB / 180 MiB 32 tok"
+
+
+def test_an_empty_cache_does_not_count_in_the_budgets_unit(meters):
+    meters.set_model(MODEL)
+    empty = replace(STATS, kv_live_tokens=0, kv_live_blocks=0, kv_cached_blocks=0)
+    meters.set_stats(replace(empty, kv_total_blocks=5_120))
+    repaint(meters)
+    assert meters._kv.text == "0 MiB / 1.8 GiB 0 tok"

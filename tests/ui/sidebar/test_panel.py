@@ -132,6 +132,12 @@ def test_search_says_what_is_typed_and_escape_clears_it(sidebar, qtbot):
     assert asked[-1] == ("",)
 
 
+def test_a_new_chat_ends_the_search(sidebar):
+    search_of(sidebar).setText("rivers")
+    sidebar.new_chat_requested.emit()
+    assert search_of(sidebar).text() == ""
+
+
 def test_empty_states_tell_search_and_start_apart(sidebar):
     sidebar.set_conversations([])
     assert sidebar._empty.isVisible()

@@ -14,9 +14,9 @@ LOADING = ModelPillState.loading(LoadProgress("/m/small.gguf", LoadStage.WEIGHTS
     ("state", "spoken"),
     [
         (ModelPillState(), "Model: Choose a model, none loaded"),
-        (LOADING, "Model: small, Loading weights 43%"),
-        (ModelPillState.ready(MODEL), "Model: Small 135M, ready, INT4 · CPU · 8K"),
-        (ModelPillState.failed("/m/small.gguf"), "Model: small, could not be loaded"),
+        (LOADING, "Model: Small, Loading weights 43%"),
+        (ModelPillState.ready(MODEL), "Model: Small, ready, INT4 · CPU · 8K"),
+        (ModelPillState.failed("/m/small.gguf"), "Model: Small, could not be loaded"),
     ],
 )
 def test_states_are_said_in_words(state, spoken):

@@ -36,6 +36,8 @@ def test_bytes_take_the_unit_that_leaves_a_readable_number(num_bytes, shown):
     [
         (54 * 2**20, 512 * 2**20, (Quantity("54", "MiB"), "512")),
         (0, 512 * 2**20, (Quantity("0", "MiB"), "512")),
+        (0, 1.2 * 2**30, (Quantity("0", "MiB"), "1.2 GiB")),
+        (0, 40 * 2**10, (Quantity("0", "KiB"), "40")),
         (900 * 2**20, 16 * 2**30, (Quantity("900", "MiB"), "16 GiB")),
     ],
 )
