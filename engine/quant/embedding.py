@@ -4,8 +4,15 @@ import torch
 
 from engine.api import Precision
 from engine.quant.int8_cpu import Int8TableLinear, has_fast_int8
-from engine.quant.layout import ChannelInt8Weight, DenseWeight, GroupedInt8Weight, Weight
+from engine.quant.layout import (
+    ChannelInt8Weight,
+    DenseWeight,
+    GroupedInt4Weight,
+    GroupedInt8Weight,
+    Weight,
+)
 from engine.quant.linear import Linear, make_dense, make_linear
+from engine.quant.native_cpu import PackedTable, make_native
 from engine.quant.quantize import to_channel_int8
 
 
@@ -44,8 +51,9 @@ def make_tied(
     """An embedding and the head that is its transpose, in one copy of the table where possible.
 
     Dense tables are shared as they are. INT8 ones on the CPU are shared as INT8 with one scale a
-    row; so are AUTO's unless the file keeps the table in 4 bits. Elsewhere (INT4 heads, CUDA) the
-    packed product cannot be read by rows and each keeps its own.
+    row, or as the native core packs them, which takes 4 bits as well; AUTO's as the file keeps
+    them. Elsewhere (torch's INT4, CUDA) the packed product cannot be read by rows and each keeps
+    its own.
     """
     if precision in {Precision.FP32, Precision.BF16}:
         dense = make_dense(weight, precision, compute_dtype, device)
@@ -54,6 +62,11 @@ def make_tied(
     is_eight_bit = precision is Precision.INT8 or (
         precision is Precision.AUTO and isinstance(weight, GroupedInt8Weight | DenseWeight)
     )
+    if device.type == "cpu" and (is_eight_bit or isinstance(weight, GroupedInt4Weight)):
+        native = make_native(weight, Precision.INT8 if is_eight_bit else Precision.INT4)
+        if native is not None:
+            packed = PackedTable(native.matrix)
+            return Embedding(packed, compute_dtype, device, is_shared=True), native
     if is_eight_bit and device.type == "cpu" and has_fast_int8():
         channel = to_channel_int8(weight)
         head = Int8TableLinear(channel)
@@ -74,5 +87,7 @@ def _compact(weight: Weight, compute_dtype: torch.dtype, device: torch.device) -
             return GroupedInt8Weight(quants.to(device), kept.to(device))
         case ChannelInt8Weight(quants=quants, scales=scales):
             return ChannelInt8Weight(quants.to(device), scales.to(device))
+        case PackedTable():
+            return weight
         case _:
             return _compact(to_channel_int8(weight), compute_dtype, device)

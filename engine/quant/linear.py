@@ -11,6 +11,7 @@ from engine.quant.dense import DenseLinear, WidenedLinear
 from engine.quant.int4_cpu import GROUP_SIZES, Int4Linear, can_pack, has_fast_int4
 from engine.quant.int8_cpu import Int8Linear, has_fast_int8
 from engine.quant.layout import GroupedInt4Weight, Weight
+from engine.quant.native_cpu import make_native
 from engine.quant.product import Linear
 from engine.quant.quantize import split_groups, to_channel_int8, to_grouped_int4
 
@@ -34,6 +35,9 @@ def make_linear(
         return make_dense(weight, precision, compute_dtype, device)
     if device.type == "cuda":
         return make_cuda_linear(weight, precision, compute_dtype, device)
+    native = make_native(weight, precision)
+    if native is not None:
+        return native
     if precision is Precision.INT4 and weight.shape[1] % _GROUP_SIZE == 0 and has_fast_int4():
         if isinstance(weight, GroupedInt4Weight):
             weight = split_groups(weight, GROUP_SIZES)

@@ -1,0 +1,327 @@
+// The doors of the library: instruction sets, teams, single products, and steps.
+#include "core.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "state.h"
+#include "target.h"
+
+#if TT_X86 && defined(_MSC_VER)
+#include <immintrin.h>
+#include <intrin.h>
+#elif TT_X86
+#include <cpuid.h>
+#endif
+
+// Memory that grows and never moves while a step runs.
+namespace tt {
+namespace {
+
+class Buffer {
+  public:
+    // At least `bytes`, aligned to a line; what it held before is lost when it grows.
+    void* take(size_t bytes) {
+        if (bytes > size_) {
+            memory_.reset(new uint8_t[bytes + 64]);
+            size_ = bytes;
+        }
+        const auto at = (reinterpret_cast<uintptr_t>(memory_.get()) + 63) / 64 * 64;
+        return reinterpret_cast<void*>(at);
+    }
+    float* floats(int64_t count) {
+        return static_cast<float*>(take(static_cast<size_t>(count) * sizeof(float)));
+    }
+
+  private:
+    std::unique_ptr<uint8_t[]> memory_;
+    size_t size_ = 0;
+};
+
+#if TT_X86
+struct Features {
+    bool avx2 = false, avx512 = false, avxvnni = false;
+};
+
+void cpuid(unsigned leaf, unsigned sub, unsigned (&r)[4]) {
+#if defined(_MSC_VER)
+    int out[4];
+    __cpuidex(out, static_cast<int>(leaf), static_cast<int>(sub));
+    for (int i = 0; i < 4; ++i) r[i] = static_cast<unsigned>(out[i]);
+#else
+    __cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]);
+#endif
+}
+
+// Which vector registers the system saves when it switches threads.
+uint64_t saved_registers() {
+#if defined(_MSC_VER)
+    return _xgetbv(0);
+#else
+    unsigned low, high;
+    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t{high} << 32) | low;
+#endif
+}
+
+Features find_features() {
+    Features found;
+    unsigned r[4];
+    cpuid(0, 0, r);
+    if (r[0] < 7) return found;
+    cpuid(1, 0, r);
+    const auto bit = [&](int reg, int n) { return ((r[reg] >> n) & 1u) != 0; };
+    const bool has_avx = bit(2, 27) && bit(2, 28) && bit(2, 12) && bit(2, 29);  // OSXSAVE AVX FMA F16C
+    if (!has_avx) return found;
+    const uint64_t saved = saved_registers();
+    if ((saved & 0x6) != 0x6) return found;
+    cpuid(7, 0, r);
+    const unsigned subleaves = r[0];
+    found.avx2 = bit(1, 5);
+    const bool has_512 = bit(1, 16) && bit(1, 17) && bit(1, 30) && bit(1, 31) && bit(2, 11);  // F DQ BW VL VNNI
+    found.avx512 = found.avx2 && has_512 && (saved & 0xe6) == 0xe6;
+    if (subleaves >= 1) {
+        cpuid(7, 1, r);
+        found.avxvnni = found.avx2 && bit(0, 4);
+    }
+    return found;
+}
+#endif
+
+std::vector<const Kernels*> find_kernels() {
+    std::vector<const Kernels*> found;
+#if TT_X86
+    const Features features = find_features();
+    if (features.avx512) found.push_back(avx512_kernels());
+    if (features.avxvnni) found.push_back(avxvnni_kernels());
+    if (features.avx2) found.push_back(avx2_kernels());
+#endif
+    found.push_back(portable_kernels());
+    return found;
+}
+
+// Up to so many rows of a prompt are attended to by one job, all heads of a group together.
+int rows_of_job(int group) { return std::max(1, 48 / group); }
+
+// Split what a request's rows attend to into jobs: a single row by its keys, several by rows.
+class JobList {
+  public:
+    JobList(StepState& state, int threads) : s_(state), threads_(threads) {}
+
+    // Returns how many partial results there are.
+    int64_t fill() {
+        s_.jobs.clear();
+        s_.row_partial.assign(static_cast<size_t>(s_.rows), -1);
+        s_.row_parts.assign(static_cast<size_t>(s_.rows), 1);
+        for (int i = 0; i < s_.batch->num_segments; ++i) {
+            const tt_segment& segment = s_.batch->segments[i];
+            if (segment.length == 1) {
+                add_row(i, segment);
+            } else {
+                add_rows(i, segment);
+            }
+        }
+        return num_partials_;
+    }
+
+  private:
+    void add_row(int index, const tt_segment& segment) {
+        const int64_t keys = segment.context + 1;
+        const int64_t tiles = (keys + kKeys - 1) / kKeys;
+        const int64_t all = s_.batch->num_segments * s_.model->num_kv_heads;
+        // with many heads to attend to, threads are busy anyway
+        const int64_t wanted = all >= 4 * threads_ ? 1 : threads_;
+        const int parts = static_cast<int>(std::clamp<int64_t>(wanted, 1, tiles));
+        const int group = s_.model->num_heads / s_.model->num_kv_heads;
+        if (parts > 1) {
+            s_.row_partial[static_cast<size_t>(segment.start)] = num_partials_;
+            s_.row_parts[static_cast<size_t>(segment.start)] = parts;
+        }
+        for (int head = 0; head < s_.model->num_kv_heads; ++head) {
+            for (int part = 0; part < parts; ++part) {
+                const int64_t first = tiles * part / parts * kKeys;
+                const int64_t end = std::min(keys, tiles * (part + 1) / parts * kKeys);
+                const int64_t partial = parts > 1 ? num_partials_ + part : -1;
+                s_.jobs.push_back({index, head, 0, 1, parts, first, end, partial});
+            }
+            if (parts > 1) num_partials_ += int64_t{group} * parts;
+        }
+    }
+
+    // The last rows first: they take longest, and short jobs fill the gaps at the end.
+    void add_rows(int index, const tt_segment& segment) {
+        const int step = rows_of_job(s_.model->num_heads / s_.model->num_kv_heads);
+        for (int64_t end = segment.length; end > 0; end -= step) {
+            const int64_t first = std::max<int64_t>(0, end - step);
+            for (int head = 0; head < s_.model->num_kv_heads; ++head) {
+                const auto rows = static_cast<int32_t>(end - first);
+                s_.jobs.push_back({index, head, first, rows, 1, 0, segment.context + end, -1});
+            }
+        }
+    }
+
+    StepState& s_;
+    const int threads_;
+    int64_t num_partials_ = 0;
+};
+
+}  // namespace
+}  // namespace tt
+
+struct tt_team {
+    tt_team(const tt::Kernels* set, int threads) : kernels(set), team(threads) {}
+    const tt::Kernels* kernels;
+    tt::Team team;
+    tt::Buffer activations;
+    std::mutex in_use;  // of the activations
+};
+
+struct tt_step {
+    tt::StepState state;
+    tt::Buffer buffers[9];
+    std::vector<tt::Buffer> own;
+
+    void prepare(const tt_model& model, const tt_batch& batch, int threads);
+    void prepare_threads(int threads);
+};
+
+void tt_step::prepare(const tt_model& model, const tt_batch& batch, int threads) {
+    auto& s = state;
+    s.model = &model;
+    s.batch = &batch;
+    s.rows = batch.rows;
+    s.qkv_width = int64_t{model.num_heads + 2 * model.num_kv_heads} * model.head_dim;
+    s.mixed_width = int64_t{model.num_heads} * model.head_dim;
+    const int64_t rows = batch.rows;
+    s.x[0] = buffers[0].floats(rows * model.hidden);
+    s.x[1] = buffers[1].floats(rows * model.hidden);
+    s.y = buffers[2].floats(rows * model.hidden);
+    s.qkv = buffers[3].floats(rows * s.qkv_width);
+    s.mixed = buffers[4].floats(rows * s.mixed_width);
+    s.gated = buffers[5].floats(rows * model.intermediate);
+    const auto quantised = [rows](tt::Buffer& buffer, int64_t columns) {
+        const int64_t bytes = rows * (columns / tt::kGroup) * tt::kActivationBytes;
+        return tt::activations_at(buffer.take(static_cast<size_t>(bytes)), rows, columns);
+    };
+    s.shared = quantised(buffers[6], std::max(model.hidden, s.mixed_width));
+    s.gated_quants = quantised(buffers[7], model.intermediate);
+    s.partials = buffers[8].floats(tt::JobList(s, threads).fill() * (model.head_dim + 16));
+    s.next_job.reset(new std::atomic<int64_t>[static_cast<size_t>(model.num_layers)]);
+    for (int i = 0; i < model.num_layers; ++i) s.next_job[static_cast<size_t>(i)] = 0;
+    s.current = 0;
+    s.has_pending = false;
+    std::memcpy(s.x[0], batch.embedded, static_cast<size_t>(rows * model.hidden) * sizeof(float));
+}
+
+void tt_step::prepare_threads(int threads) {
+    auto& s = state;
+    if (static_cast<int>(own.size()) >= threads) return;
+    const tt_model& model = *s.model;
+    const int64_t longest = std::max(model.hidden, s.mixed_width);
+    const int64_t quantised = tt::kFewRows * (longest / tt::kGroup) * tt::kActivationBytes / 4 + 16;
+    const int64_t keys = int64_t{model.head_dim} * tt::kKeys;
+    const int64_t scores = int64_t{tt::kMaxQueries} * tt::kKeys;
+    const int64_t sums = int64_t{tt::kMaxQueries} * 16;
+    const int64_t mixed = int64_t{tt::kMaxQueries} * model.head_dim;
+    own.resize(static_cast<size_t>(threads));
+    s.own_activations.clear();
+    s.own_row.clear();
+    s.scratch.clear();
+    for (auto& buffer : own) {
+        float* at = buffer.floats(quantised + longest + keys + scores + sums + mixed + 64);
+        s.own_activations.push_back(at);
+        at += (quantised + 15) / 16 * 16;
+        s.own_row.push_back(at);
+        at += longest;
+        s.scratch.push_back({at, at + keys, at + keys + scores, at + keys + scores + sums});
+    }
+}
+
+const char* tt_instruction_sets() {
+    static const std::string names = [] {
+        std::string all;
+        for (const auto* kernels : tt::find_kernels()) {
+            all += all.empty() ? "" : " ";
+            all += kernels->name;
+        }
+        return all;
+    }();
+    return names.c_str();
+}
+
+tt_team* tt_team_new(const char* instruction_set, int32_t threads) {
+    for (const auto* kernels : tt::find_kernels()) {
+        if (std::strcmp(kernels->name, instruction_set) == 0) {
+            return new (std::nothrow) tt_team(kernels, threads);
+        }
+    }
+    return nullptr;
+}
+
+void tt_team_free(tt_team* team) { delete team; }
+
+int32_t tt_multiply(tt_team* team, int32_t threads, const tt_matrix* matrix, const float* x,
+                    int64_t count, float* y) {
+    std::lock_guard<std::mutex> lock(team->in_use);
+    struct Call {
+        tt_team* team;
+        const tt_matrix* matrix;
+        const float* x;
+        int64_t count;
+        float* y;
+        void* activations;
+    };
+    Call call{team, matrix, x, count, y, nullptr};
+    const int64_t groups = count * (matrix->columns / tt::kGroup);
+    try {
+        call.activations = team->activations.take(static_cast<size_t>(groups * tt::kActivationBytes));
+    } catch (const std::bad_alloc&) {
+        return 1;
+    }
+    team->team.run(
+        threads,
+        [](void* context, const tt::Member& member) {
+            const auto& c = *static_cast<Call*>(context);
+            c.team->kernels->multiply(*c.matrix, c.x, c.count, c.y, c.activations, member);
+        },
+        &call);
+    return 0;
+}
+
+tt_step* tt_step_new(const tt_model* model) {
+    auto* step = new (std::nothrow) tt_step();
+    if (step != nullptr) step->state.model = model;
+    return step;
+}
+
+void tt_step_free(tt_step* step) { delete step; }
+
+int32_t tt_step_run(tt_step* step, tt_team* team, int32_t threads, const tt_batch* batch,
+                    int32_t first, int32_t end) {
+    try {
+        if (first == 0) step->prepare(*step->state.model, *batch, threads);
+        step->prepare_threads(threads);
+    } catch (const std::bad_alloc&) {
+        return 1;
+    }
+    step->state.batch = batch;
+    step->state.first_layer = first;
+    step->state.end_layer = end;
+    struct Call {
+        tt_step* step;
+        tt_team* team;
+    };
+    Call call{step, team};
+    team->team.run(
+        threads,
+        [](void* context, const tt::Member& member) {
+            const auto& c = *static_cast<Call*>(context);
+            c.team->kernels->step(c.step->state, member);
+        },
+        &call);
+    return 0;
+}

@@ -1,0 +1,227 @@
+// Products of packed weights with quantised activations, for any instruction set V.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "layout.h"
+#include "team.h"
+
+namespace tt {
+
+// Quantise row `m`; load(k) returns the 16 values from column k on.
+template <class V, class Load>
+inline void quantize_groups(const Activations& to, int64_t m, int64_t first, int64_t end,
+                            const Load& load) {
+    for (int64_t g = first; g < end; ++g) {
+        const auto lo = load(g * kGroup), hi = load(g * kGroup + 16);
+        const float limit = V::hmax(V::max(V::abs(lo), V::abs(hi)));
+        // below the limit a reciprocal would overflow, and nothing of it is left in a sum
+        const bool is_zero = !(limit > 1e-30f);
+        const auto inverse = V::set1(is_zero ? 0.0f : 127.0f / limit);
+        const auto qlo = V::to_int(V::mul(lo, inverse)), qhi = V::to_int(V::mul(hi, inverse));
+        const int64_t at = g * to.rows + m;
+        V::store_bytes(to.quants + at * kGroup, qlo);
+        V::store_bytes(to.quants + at * kGroup + 16, qhi);
+        const int32_t sum = V::ihsum(V::iadd(qlo, qhi));
+        const float scale = is_zero ? 0.0f : limit / 127.0f;
+        to.scales[at] = scale;
+        to.sums[at] = scale * static_cast<float>(sum);
+        to.starts[at] = -128 * sum;
+    }
+}
+
+// The unpacked quants of one group of one block, and its scales.
+template <class V, int32_t Kind>
+struct GroupWeights {
+    typename V::I lines[8];
+    typename V::F scales;
+    typename V::F offsets;
+
+    void load(const uint8_t* block, const BlockLayout& layout, int64_t g) {
+        const uint8_t* q = block + g * layout.group_bytes;
+        const uint8_t* s = block + layout.groups * layout.group_bytes + g * layout.scale_bytes;
+        if constexpr (Kind == TT_INT4) {
+            for (int j = 0; j < 4; ++j) {
+                const auto both = V::load_bytes(q + 64 * j);
+                lines[j] = V::low_nibbles(both);
+                lines[j + 4] = V::high_nibbles(both);
+            }
+            scales = V::load_half(reinterpret_cast<const uint16_t*>(s));
+            offsets = V::load_half(reinterpret_cast<const uint16_t*>(s) + 16);
+        } else {
+            for (int j = 0; j < 8; ++j) lines[j] = V::load_bytes(q + 64 * j);
+            if constexpr (Kind == TT_INT8_GROUPED) {
+                scales = V::load_half(reinterpret_cast<const uint16_t*>(s));
+            }
+        }
+    }
+};
+
+// sums[b] += group g of blocks b, times row m.
+template <class V, int32_t Kind, int Blocks>
+inline void add_group(typename V::F* sums, const GroupWeights<V, Kind>* weights,
+                      const Activations& x, int64_t at) {
+    const int8_t* q = x.quants + at * kGroup;
+    typename V::I dots[Blocks];
+    for (auto& dot : dots) dot = V::iset1(Kind == TT_INT4 ? 0 : x.starts[at]);
+    for (int j = 0; j < 8; ++j) {
+        const auto quad = V::repeat_quad(q + 4 * j);
+        for (int b = 0; b < Blocks; ++b) {
+            if constexpr (Kind == TT_INT4) {
+                dots[b] = V::dot4(dots[b], weights[b].lines[j], quad);
+            } else {
+                dots[b] = V::dot8(dots[b], weights[b].lines[j], quad);
+            }
+        }
+    }
+    const auto scale = V::set1(x.scales[at]);
+    for (int b = 0; b < Blocks; ++b) {
+        const auto both = Kind == TT_INT8_ROWS ? scale : V::mul(weights[b].scales, scale);
+        sums[b] = V::fma(V::to_float(dots[b]), both, sums[b]);
+        if constexpr (Kind == TT_INT4) {
+            sums[b] = V::fma(weights[b].offsets, V::set1(x.sums[at]), sums[b]);
+        }
+    }
+}
+
+// The rows of one tile: its results stay in the first cache while the groups go by.
+constexpr int kTileRows = 64;
+
+// out [count, 2, 16]: the products of rows [m, m + count) with `Blocks` blocks.
+template <class V, int32_t Kind, int Blocks, int Rows>
+inline void multiply_few(const uint8_t* const* blocks, const BlockLayout& layout,
+                         const Activations& x, int64_t m, float* out) {
+    typename V::F sums[Rows][Blocks];
+    for (auto& row : sums) {
+        for (auto& sum : row) sum = V::zero();
+    }
+    for (int64_t g = 0; g < layout.groups; ++g) {
+        GroupWeights<V, Kind> weights[Blocks];
+        for (int b = 0; b < Blocks; ++b) weights[b].load(blocks[b], layout, g);
+        for (int r = 0; r < Rows; ++r) {
+            add_group<V, Kind, Blocks>(sums[r], weights, x, g * x.rows + m + r);
+        }
+    }
+    for (int r = 0; r < Rows; ++r) {
+        for (int b = 0; b < Blocks; ++b) V::store(out + (2 * r + b) * 16, sums[r][b]);
+    }
+}
+
+template <class V, int32_t Kind, int Blocks>
+inline void multiply_many(const uint8_t* const* blocks, const BlockLayout& layout,
+                          const Activations& x, int64_t m, int count, float* out) {
+    for (int r = 0; r < count; ++r) {
+        for (int b = 0; b < Blocks; ++b) V::store(out + (2 * r + b) * 16, V::zero());
+    }
+    for (int64_t g = 0; g < layout.groups; ++g) {
+        GroupWeights<V, Kind> weights[Blocks];
+        for (int b = 0; b < Blocks; ++b) weights[b].load(blocks[b], layout, g);
+        for (int r = 0; r < count; ++r) {
+            float* at = out + 2 * r * 16;
+            typename V::F sums[Blocks];
+            for (int b = 0; b < Blocks; ++b) sums[b] = V::load(at + 16 * b);
+            add_group<V, Kind, Blocks>(sums, weights, x, g * x.rows + m + r);
+            for (int b = 0; b < Blocks; ++b) V::store(at + 16 * b, sums[b]);
+        }
+    }
+}
+
+template <class V, int32_t Kind, int Blocks>
+inline void multiply_rows(const uint8_t* const* blocks, const BlockLayout& layout,
+                          const Activations& x, int64_t m, int count, float* out) {
+    switch (count) {
+        case 1: return multiply_few<V, Kind, Blocks, 1>(blocks, layout, x, m, out);
+        case 2: return multiply_few<V, Kind, Blocks, 2>(blocks, layout, x, m, out);
+        case 3: return multiply_few<V, Kind, Blocks, 3>(blocks, layout, x, m, out);
+        case 4: return multiply_few<V, Kind, Blocks, 4>(blocks, layout, x, m, out);
+        default: return multiply_many<V, Kind, Blocks>(blocks, layout, x, m, count, out);
+    }
+}
+
+template <class V, int32_t Kind>
+inline void multiply_pair_of(const tt_matrix& w, const BlockLayout& layout, int64_t first,
+                             int64_t second, const Activations& x, int64_t m, int count,
+                             float* out) {
+    const uint8_t* blocks[2] = {w.data + first * layout.bytes, nullptr};
+    if (second >= 0) blocks[1] = w.data + second * layout.bytes;
+    if (V::kManyRegisters && second >= 0) {
+        multiply_rows<V, Kind, 2>(blocks, layout, x, m, count, out);
+    } else {
+        multiply_rows<V, Kind, 1>(blocks, layout, x, m, count, out);
+        if (second >= 0) {
+            multiply_rows<V, Kind, 1>(blocks + 1, layout, x, m, count, out + 16);
+        }
+    }
+    const auto gain = V::set1(w.gain);
+    for (int b = 0; b < (second >= 0 ? 2 : 1); ++b) {
+        auto factor = gain;
+        if constexpr (Kind == TT_INT8_ROWS) {
+            const uint8_t* tail = blocks[b] + layout.groups * layout.group_bytes;
+            factor = V::mul(gain, V::load(reinterpret_cast<const float*>(tail)));
+        }
+        for (int r = 0; r < count; ++r) {
+            float* at = out + (2 * r + b) * 16;
+            V::store(at, V::mul(V::load(at), factor));
+        }
+    }
+}
+
+// out [count, 2, 16]: rows [m, m + count) times blocks `first` and, unless negative, `second`.
+template <class V>
+inline void multiply_pair(const tt_matrix& w, const BlockLayout& layout, int64_t first,
+                          int64_t second, const Activations& x, int64_t m, int count, float* out) {
+    switch (w.kind) {
+        case TT_INT4:
+            return multiply_pair_of<V, TT_INT4>(w, layout, first, second, x, m, count, out);
+        case TT_INT8_GROUPED:
+            return multiply_pair_of<V, TT_INT8_GROUPED>(w, layout, first, second, x, m, count, out);
+        default:
+            return multiply_pair_of<V, TT_INT8_ROWS>(w, layout, first, second, x, m, count, out);
+    }
+}
+
+// So many rows of activations stay in the second cache while all weights go by.
+inline int64_t rows_per_pass(int64_t columns) {
+    const int64_t rows = (int64_t{512} << 10) / columns / kTileRows * kTileRows;
+    return std::max<int64_t>(rows, kTileRows);
+}
+
+// Call done(m, count, out) for all rows x and pairs of blocks (first(i), second(i)), i in [lo, hi).
+template <class V, class Pair, class Done>
+inline void multiply(const tt_matrix& w, const Activations& x, int64_t lo, int64_t hi,
+                     const Pair& pair, const Done& done) {
+    const BlockLayout layout = block_layout(w.kind, w.columns);
+    const int64_t pass = rows_per_pass(w.columns);
+    alignas(64) float out[kTileRows * 32];
+    for (int64_t top = 0; top < x.rows; top += pass) {
+        const int64_t bottom = std::min(top + pass, x.rows);
+        for (int64_t i = lo; i < hi; ++i) {
+            const auto [first, second] = pair(i);
+            for (int64_t m = top; m < bottom; m += kTileRows) {
+                const int count = static_cast<int>(std::min<int64_t>(kTileRows, bottom - m));
+                multiply_pair<V>(w, layout, first, second, x, m, count, out);
+                done(i, m, count, out);
+            }
+        }
+    }
+}
+
+// y [x.rows, stride]: this member's share of the columns of y.
+template <class V>
+inline void multiply_share(const tt_matrix& w, const Activations& x, float* y, int64_t stride,
+                           const Member& member) {
+    const int64_t blocks = (w.rows + kRows - 1) / kRows;
+    const auto [lo, hi] = member.share((blocks + 1) / 2);
+    const auto pair = [&](int64_t i) {
+        return std::pair<int64_t, int64_t>(2 * i, 2 * i + 1 < blocks ? 2 * i + 1 : -1);
+    };
+    multiply<V>(w, x, lo, hi, pair, [&](int64_t i, int64_t m, int count, const float* out) {
+        const int64_t n = 32 * i;
+        const int64_t width = std::min<int64_t>(32, w.rows - n);
+        for (int r = 0; r < count; ++r) {
+            std::copy_n(out + 32 * r, width, y + (m + r) * stride + n);
+        }
+    });
+}
+
+}  // namespace tt

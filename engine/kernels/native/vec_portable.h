@@ -1,0 +1,142 @@
+// Sixteen lanes in plain C++: what every instruction set below has to offer, and their slow twin.
+//
+// F: 16 floats. I: 16 int32, also seen as 64 bytes. Compilers turn these loops into the vectors
+// that the platform always has (SSE2, NEON).
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace tt {
+
+inline float half_to_float(uint16_t half) {
+    const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
+    const uint32_t exponent = (half >> 10) & 31u;
+    const uint32_t mantissa = half & 1023u;
+    if (exponent == 0) {
+        const float value = static_cast<float>(mantissa) * 0x1p-24f;
+        return sign ? -value : value;
+    }
+    const uint32_t bits = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112u) << 23) | (mantissa << 13);
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+}
+
+inline uint16_t float_to_bf16(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+struct Portable {
+    struct F { float v[16]; };
+    struct I { int32_t v[16]; };
+    static constexpr bool kManyRegisters = false;
+
+    template <class Op>
+    static F map(Op op) {
+        F r;
+        for (int i = 0; i < 16; ++i) r.v[i] = op(i);
+        return r;
+    }
+    template <class Op>
+    static I imap(Op op) {
+        I r;
+        for (int i = 0; i < 16; ++i) r.v[i] = op(i);
+        return r;
+    }
+
+    static F zero() { return set1(0.0f); }
+    static F set1(float x) { return map([&](int) { return x; }); }
+    static F load(const float* p) { return map([&](int i) { return p[i]; }); }
+    static void store(float* p, F a) { std::memcpy(p, a.v, 64); }
+    static F load_half(const uint16_t* p) { return map([&](int i) { return half_to_float(p[i]); }); }
+    static F load_kv(const float* p) { return load(p); }
+    static F load_kv(const uint16_t* p) {
+        return map([&](int i) {
+            const uint32_t bits = static_cast<uint32_t>(p[i]) << 16;
+            float value;
+            std::memcpy(&value, &bits, 4);
+            return value;
+        });
+    }
+    static void store_kv(float* p, F a) { store(p, a); }
+    static void store_kv(uint16_t* p, F a) {
+        for (int i = 0; i < 16; ++i) p[i] = float_to_bf16(a.v[i]);
+    }
+    static F add(F a, F b) { return map([&](int i) { return a.v[i] + b.v[i]; }); }
+    static F sub(F a, F b) { return map([&](int i) { return a.v[i] - b.v[i]; }); }
+    static F mul(F a, F b) { return map([&](int i) { return a.v[i] * b.v[i]; }); }
+    static F div(F a, F b) { return map([&](int i) { return a.v[i] / b.v[i]; }); }
+    static F max(F a, F b) { return map([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
+    static F min(F a, F b) { return map([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
+    static F abs(F a) { return map([&](int i) { return std::fabs(a.v[i]); }); }
+    static F fma(F a, F b, F c) { return map([&](int i) { return a.v[i] * b.v[i] + c.v[i]; }); }
+    static F round(F a) { return map([&](int i) { return std::nearbyint(a.v[i]); }); }
+    static F scale2(F a, F n) { return map([&](int i) { return std::ldexp(a.v[i], static_cast<int>(n.v[i])); }); }
+    static float hsum(F a) {
+        float sum = 0.0f;
+        for (float x : a.v) sum += x;
+        return sum;
+    }
+    static float hmax(F a) {
+        float most = a.v[0];
+        for (float x : a.v) most = x > most ? x : most;
+        return most;
+    }
+    // a where lane < count, else b
+    static F first(int count, F a, F b) { return map([&](int i) { return i < count ? a.v[i] : b.v[i]; }); }
+
+    static I iset1(int32_t x) { return imap([&](int) { return x; }); }
+    static I iadd(I a, I b) { return imap([&](int i) { return a.v[i] + b.v[i]; }); }
+    static int32_t ihsum(I a) {
+        int32_t sum = 0;
+        for (int32_t x : a.v) sum += x;
+        return sum;
+    }
+    static F to_float(I a) { return map([&](int i) { return static_cast<float>(a.v[i]); }); }
+    static I to_int(F a) { return imap([&](int i) { return static_cast<int32_t>(std::nearbyint(a.v[i])); }); }
+    static void store_bytes(int8_t* p, I a) {
+        for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(a.v[i]);
+    }
+    static I load_bytes(const uint8_t* p) {
+        I r;
+        std::memcpy(r.v, p, 64);
+        return r;
+    }
+    static I low_nibbles(I a) { return imap([&](int i) { return a.v[i] & 0x0f0f0f0f; }); }
+    static I high_nibbles(I a) {
+        return imap([&](int i) { return static_cast<int32_t>((static_cast<uint32_t>(a.v[i]) >> 4) & 0x0f0f0f0fu); });
+    }
+    static I repeat_quad(const int8_t* p) {
+        int32_t quad;
+        std::memcpy(&quad, p, 4);
+        return iset1(quad);
+    }
+    // sum + the products of each lane's four unsigned bytes with four signed ones
+    static I dot8(I sum, I bytes, I signed_bytes) {
+        uint8_t u[64];
+        int8_t s[64];
+        std::memcpy(u, bytes.v, 64);
+        std::memcpy(s, signed_bytes.v, 64);
+        return imap([&](int i) {
+            int32_t t = sum.v[i];
+            for (int j = 4 * i; j < 4 * i + 4; ++j) t += static_cast<int32_t>(u[j]) * s[j];
+            return t;
+        });
+    }
+    // the same where no unsigned byte is over 15
+    static I dot4(I sum, I bytes, I signed_bytes) { return dot8(sum, bytes, signed_bytes); }
+
+    // out[j * stride + i] = rows[i][j], i and j below 16
+    template <class T>
+    static void transpose(const T* const* rows, float* out, int64_t stride) {
+        for (int i = 0; i < 16; ++i) {
+            const F row = load_kv(rows[i]);
+            for (int j = 0; j < 16; ++j) out[j * stride + i] = row.v[j];
+        }
+    }
+};
+
+}  // namespace tt
