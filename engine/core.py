@@ -1,7 +1,8 @@
 """The engine without its thread: one model, one scheduler, one synchronous step.
 
-Every method that changes something returns the events that follow from it, in order; a failure
-that a person can act on is an event, too. Knows no threads and no queues.
+Every method that changes something returns the events that follow from it, in order (a load, which
+takes long, tells some of them on the way); a failure that a person can act on is an event, too.
+Knows no threads and no queues.
 """
 
 import gc
@@ -33,6 +34,7 @@ from engine.api import (
 from engine.errors import (
     EngineError,
     InvalidRequestError,
+    LoadCancelledError,
     ModelNotLoadedError,
     OutOfMemoryError,
     PromptTooLongError,
@@ -50,6 +52,7 @@ from engine.scheduling.scheduler import Scheduler
 from engine.text.prompt import answer_stream, encode_request
 
 Progress = Callable[[LoadProgress], None]
+Listener = Callable[[Event], None]
 Question = Callable[[], bool]
 ModelLoader = Callable[[ModelOptions, Progress, Question], LoadedModel]
 Run = Callable[[StepPlan, Question], StepOutput]
@@ -68,7 +71,7 @@ def never() -> bool:
     return False
 
 
-def _say_nothing(_progress: LoadProgress) -> None:
+def _say_nothing(_event: Event) -> None:
     return
 
 
@@ -95,13 +98,18 @@ class EngineCore:
         load: ModelLoader = load_model,
         make_runner: Callable[[LoadedModel], Run] = make_runner,
         clock: Clock = now_ns,
+        *,
+        starting_ns: int | None = None,
     ) -> None:
+        """``starting_ns``: since when the engine starts; waiting for that counts as loading."""
         self._load = load
         self._make_runner = make_runner
         self._clock = clock
         self._memory = MemoryGauge()
         self._session: _Session | None = None
         self._load_spans: deque[tuple[int, int]] = deque(maxlen=16)
+        if starting_ns is not None:
+            self._load_spans.append((starting_ns, clock()))
 
     @property
     def info(self) -> ModelInfo | None:
@@ -116,20 +124,24 @@ class EngineCore:
     def load(
         self,
         options: ModelOptions,
-        on_progress: Progress = _say_nothing,
+        on_event: Listener = _say_nothing,
         is_cancelled: Question = never,
     ) -> list[Event]:
         """Load a model in place of the present one; ends with ModelReady or ModelFailed.
 
         The present model stays until the new one is complete; where memory is not plentiful, only
-        until the new one's header passed. Its requests end as CANCELLED when it goes.
+        until the new one's header passed. Its requests end as CANCELLED when it goes: where that is
+        before the end of the load, ``on_event`` hears of it at once, as of all progress.
         """
-        events: list[Event] = []
+
+        def let_go() -> None:
+            for event in self._drop():
+                on_event(event)
 
         def watch(progress: LoadProgress) -> None:
             if progress.stage is LoadStage.TOKENIZER and not self._is_room_plentiful(options.path):
-                events.extend(self._drop())
-            on_progress(progress)
+                let_go()
+            on_event(progress)
 
         start = self._clock()
         try:
@@ -138,14 +150,16 @@ class EngineCore:
             except OutOfMemoryError:
                 if self._session is None:
                     raise
-                events += self._drop()
+                let_go()
                 model = self._load(options, watch, is_cancelled)
+        except ForwardInterruptedError:  # in its warm-up
+            failure = Failure.of(LoadCancelledError("Loading was stopped."))
+            return [ModelFailed(options.path, failure, self.info)]
         except (EngineError, RuntimeError, MemoryError) as error:
-            failure = self._failure_of(error)
-            return [*events, ModelFailed(options.path, failure, self.info)]
+            return [ModelFailed(options.path, self._failure_of(error), self.info)]
         finally:
             self._load_spans.append((start, self._clock()))
-        events += self._drop()
+        events = self._drop()
         self._session = self._open(model)
         return [*events, ModelReady(model.info)]
 

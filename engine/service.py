@@ -39,9 +39,10 @@ _STATS_INTERVAL_NS = 100_000_000
 
 
 def _make_core() -> "EngineCore":
+    starting_ns = now_ns()
     from engine.core import EngineCore  # noqa: PLC0415 - torch takes long; here it holds nobody up
 
-    return EngineCore()
+    return EngineCore(starting_ns=starting_ns)
 
 
 class EngineService:
@@ -218,6 +219,8 @@ class EngineService:
             self._on_event(ModelFailed(command.options.path, failure, self._info()))
         elif isinstance(command, CountTokens):
             self._on_event(TokensCounted(command.ticket, None))
+        elif isinstance(command, Cancel):
+            self._cancelled.discard(command.request_id)
 
     def _say_goodbye(self) -> None:
         """End what is still open, so that every request has its last event."""

@@ -95,7 +95,12 @@ class Session:
         self._core = EngineCore()
         self._numbers = itertools.count(1)
         info: ModelInfo | None = None
-        for event in self._core.load(options, on_progress):
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, LoadProgress):
+                on_progress(event)
+
+        for event in self._core.load(options, on_event):
             if isinstance(event, ModelFailed):
                 raise ReportedFailureError(event.failure)
             if isinstance(event, ModelReady):

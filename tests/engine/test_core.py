@@ -23,6 +23,7 @@ from engine.api import (
 from engine.core import EngineCore
 from engine.errors import EngineError, ModelCorruptError, OutOfMemoryError
 from engine.metrics import MemoryUse
+from engine.model.batch import ForwardInterruptedError
 from engine.scheduling.plan import StepPlan
 from tests.helpers.fake_model import EOS, FakeModels, letter
 from tests.helpers.fake_runner import expected_answer
@@ -302,6 +303,35 @@ def test_a_load_that_runs_out_of_memory_is_tried_again_without_the_old_model() -
     assert kept == [True, False]
 
 
+def test_answers_that_go_before_the_new_model_comes_end_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    models = FakeModels()
+    core = _loaded(models)
+    core.submit(_request("a"))
+    core.step()
+    monkeypatch.setattr(core._memory, "read", lambda: MemoryUse(1, 1, 10**9, 100))
+    told: list[Event] = []
+
+    def break_down(_options: ModelOptions, _is_cancelled: object) -> None:
+        assert _finish(told, "a").reason is FinishReason.CANCELLED
+        raise ZeroDivisionError
+
+    models.on_load = break_down
+    with pytest.raises(ZeroDivisionError):
+        core.load(ModelOptions("other.gguf"), told.append)
+
+
+def test_a_load_given_up_in_its_warm_up_is_cancelled() -> None:
+    def interrupt(_options: ModelOptions, _is_cancelled: object) -> None:
+        raise ForwardInterruptedError
+
+    core = FakeModels(on_load=interrupt).make_core()
+    (failed,) = core.load(OPTIONS)
+    assert isinstance(failed, ModelFailed)
+    assert failed.failure.code == "load_cancelled"
+
+
 def test_unload_gives_everything_back() -> None:
     core = _loaded(FakeModels())
     core.submit(_request("a"))
@@ -326,6 +356,18 @@ def test_waiting_for_a_load_is_told_apart_from_the_queue() -> None:
     assert 0 < timeline.load_wait_ns <= loaded - sent[0]
     assert timeline.load_wait_ns <= timeline.tokenize_start_ns - timeline.sent_ns
     assert timeline.queue_ns >= 0
+
+
+def test_starting_the_engine_counts_as_loading() -> None:
+    models = FakeModels()
+    sent = time.perf_counter_ns()
+    core = EngineCore(models.load, models.make_runner, starting_ns=sent)
+    started = time.perf_counter_ns()
+    core.load(OPTIONS)
+    core.submit(GenerationRequest("a", sent, SamplingParams(max_tokens=1), prompt="abc"))
+    timeline = _finish(_run(core), "a").timeline
+    assert timeline is not None
+    assert timeline.queue_ns < timeline.tokenize_start_ns - started
 
 
 def test_gauges_follow_the_work() -> None:

@@ -403,6 +403,29 @@ def test_an_engine_that_cannot_be_built_answers_each_command(
     engine.close()
 
 
+def test_a_stop_that_an_unbuilt_engine_got_is_forgotten(
+    models: FakeModels, logfail: LogFail
+) -> None:
+    logfail.expect("fault in the engine loop")
+    tries = iter([ImportError("torch is broken")] * 2)
+
+    def make_core() -> object:
+        for error in tries:
+            raise error
+        return models.make_core()
+
+    engine = Engine(models)
+    engine.service = EngineService(engine.events.put, make_core)
+    engine.submit("a")
+    engine.service.cancel("a")
+    engine.service.post(LOAD)
+    engine.start(load=False)
+    engine.wait_for(ModelReady)
+    engine.submit("b", max_tokens=2, ignore_eos=True)
+    assert engine.finish("b").reason is FinishReason.MAX_TOKENS
+    engine.close()
+
+
 def test_gauges_come_after_each_change_and_not_while_idle(engine: Engine) -> None:
     engine.start()
     engine.submit("a", max_tokens=3, ignore_eos=True)
