@@ -6,6 +6,13 @@ from engine.api import SamplingParams
 from engine.errors import InvalidRequestError
 
 _LARGEST_SEED = 2**64 - 1
+# Below, the likeliest token has all the probability that float32 can tell from none.
+_COLDEST = 1e-5
+
+
+def is_greedy(params: SamplingParams) -> bool:
+    """Whether the likeliest token is always taken."""
+    return params.temperature < _COLDEST
 
 
 def check_params(params: SamplingParams) -> None:

@@ -9,6 +9,7 @@ import torch
 from engine.api import SamplingParams
 from engine.errors import EngineError
 from engine.sampling.candidates import Row, find_candidates
+from engine.sampling.params import is_greedy
 from engine.sampling.uniform import uniform
 
 
@@ -58,7 +59,7 @@ class Sampler:
 
 
 def _is_plain_greedy(params: SamplingParams) -> bool:
-    return params.temperature <= 0 and params.repetition_penalty == 1
+    return is_greedy(params) and params.repetition_penalty == 1
 
 
 def _choose(logits: Row, row: SamplingRow) -> int:
@@ -68,7 +69,7 @@ def _choose(logits: Row, row: SamplingRow) -> int:
     best = int(logits.argmax())
     if not np.isfinite(logits[best]):
         raise _no_numbers()
-    if params.temperature <= 0:
+    if is_greedy(params):
         return best
     return find_candidates(logits, params).choose(uniform(row.seed, row.sample_index))
 

@@ -71,6 +71,14 @@ def test_tokens_come_as_often_as_they_are_likely(params: SamplingParams) -> None
     assert chi_square < 40  # at most 11 degrees of freedom: p < 0.0001
 
 
+@pytest.mark.parametrize("temperature", [1e-300, 1e-46, 1e-38, 1e-6])
+def test_a_temperature_next_to_zero_is_greedy(temperature: float) -> None:
+    logits = _logits(1)
+    params = SamplingParams(temperature=temperature, top_p=1, min_p=0)
+    chosen = [Sampler().sample(logits, [Row(params, seed)])[0] for seed in range(5)]
+    assert chosen == [int(logits.argmax())] * 5
+
+
 def test_penalty_turns_the_argmax_away_and_looks_back_one_window() -> None:
     logits = torch.tensor([[4.0, 3.0, -1.0]])
     params = SamplingParams(temperature=0, repetition_penalty=2, repetition_window=2)
