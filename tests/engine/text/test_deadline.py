@@ -1,6 +1,7 @@
 """The time limit sees loops of the watched file and recursions anywhere, and leaves no trace."""
 
 import sys
+import threading
 
 import pytest
 
@@ -42,6 +43,14 @@ def test_quick_code_passes() -> None:
     with Deadline(60.0, watched_file=FILE):
         exec(compiled("total = sum(i for i in range(100))"), names)
     assert names["total"] == 4950
+
+
+def test_waiting_for_the_processor_does_not_count() -> None:
+    with Deadline(0.05, watched_file=FILE):
+        exec(
+            compiled("event.wait(0.2)\nfor _ in range(10):\n    pass"),
+            {"event": threading.Event()},
+        )
 
 
 def test_the_previous_trace_function_comes_back() -> None:
