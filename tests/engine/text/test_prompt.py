@@ -9,11 +9,12 @@ from engine.text.template import ChatTemplate
 from tests.helpers.fake_model import CHATML, letter, make_tokenizer
 
 TOKENIZER = make_tokenizer()
+VOCAB = TOKENIZER.vocab_size - 1  # without "th", as if the model had no row for it
 
 
 def _encode(**prompt: object) -> list[int]:
     request = GenerationRequest("a", 0, **prompt)
-    return encode_request(request, TOKENIZER, ChatTemplate(CHATML), vocab_size=50)
+    return encode_request(request, TOKENIZER, ChatTemplate(CHATML), vocab_size=VOCAB)
 
 
 def test_the_three_forms() -> None:
@@ -36,7 +37,9 @@ def test_an_answer_begun_is_continued_in_place() -> None:
         {"prompt": "a", "prompt_ids": (1,)},
         {"prompt": ""},
         {"prompt_ids": ()},
-        {"prompt_ids": (50,)},
+        {"prompt_ids": (VOCAB,)},
+        {"prompt": "th"},
+        {"messages": (Message("user", "th"),)},
         {"prompt_ids": (-1,)},
     ],
 )
