@@ -8,15 +8,17 @@ to the last of them.
 
 import argparse
 import json
+import math
 import random
 import statistics
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import psutil
 
-from engine.api import GenerationRequest, ModelInfo, SamplingParams
+from engine.api import GenerationRequest, ModelInfo, ModelOptions, SamplingParams
 from engine.cli.arguments import model_options
 from engine.cli.session import Answer, Session, itl_ms
 from engine.cli.terminal import LoadLine, StopOnInterrupt
@@ -30,11 +32,11 @@ def run_bench(options: argparse.Namespace) -> int:
     """Run the command; returns the exit code. Raises EngineError and KeyboardInterrupt."""
     progress = LoadLine()
     try:
-        session = Session(model_options(options), progress)
+        session = Session(bench_options(options), progress)
     finally:
         progress.clear()
     rng = random.Random(options.seed)  # noqa: S311 - prompts to measure with, not secrets
-    _check_room(session.info, options)
+    check_room(session.info, options)
     prompt, new = min(_WARM_UP_PROMPT, options.prompt_tokens), _WARM_UP_NEW
     _measure(session, _prompts(rng, session.info, options.streams, prompt), new)
     prompts = _prompts(rng, session.info, options.streams, options.prompt_tokens)
@@ -42,6 +44,12 @@ def run_bench(options: argparse.Namespace) -> int:
     result = _report(session.info, options, start_ns, answers)
     print(json.dumps(result) if options.json else _table(result))
     return 0
+
+
+def bench_options(options: argparse.Namespace) -> ModelOptions:
+    """How the model is loaded: with room for all streams at once."""
+    wanted = model_options(options)
+    return replace(wanted, max_streams=max(wanted.max_streams, options.streams))
 
 
 def _prompts(
@@ -75,7 +83,8 @@ def _write_nothing(_text: str) -> None:
     return
 
 
-def _check_room(info: ModelInfo, options: argparse.Namespace) -> None:
+def check_room(info: ModelInfo, options: argparse.Namespace) -> None:
+    """Raise InvalidRequestError where a stream would end early, wait, or be preempted."""
     each = options.prompt_tokens + options.new_tokens + 1
     if each > info.context_length:
         raise InvalidRequestError(
@@ -83,11 +92,14 @@ def _check_room(info: ModelInfo, options: argparse.Namespace) -> None:
             " fewer --prompt-tokens or --new-tokens.",
             reason="context",
         )
-    budget = info.kv_budget_bytes // info.kv_bytes_per_token
-    if options.streams * each > budget:
+    size = info.kv_block_size
+    blocks = info.kv_budget_bytes // (info.kv_bytes_per_token * size)
+    # the scheduler keeps a block free for each stream that runs when it admits another
+    needed = options.streams * math.ceil(each / size) + options.streams - 1
+    if needed > blocks:
         raise InvalidRequestError(
-            f"{options.streams} streams need {options.streams * each} tokens of KV cache and"
-            f" {budget} fit; use fewer --streams.",
+            f"{options.streams} streams need {needed} blocks of {size} tokens in the KV cache and"
+            f" {blocks} fit; use fewer --streams.",
             reason="kv cache",
         )
 
