@@ -184,6 +184,10 @@ class Scheduler:
             request.was_admitted = True
             request.num_cached = request.num_computed
             request.marks.prefill_start_ns = self._clock()
+        elif (
+            not request.num_output
+        ):  # preempted in its prefill: what was lost is computed after all
+            request.num_cached = min(request.num_cached, request.num_computed)
 
     def _plan(self, request: Request, length: int, chunks: dict[str, ScheduledChunk]) -> bool:
         """Add a chunk of the request's next ``length`` tokens, if it gets blocks for them."""

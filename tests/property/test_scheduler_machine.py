@@ -1,10 +1,13 @@
 """Random arrivals, cancels and interruptions: every request ends, every answer is its own."""
 
+import contextlib
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from engine.api import Finished, FinishReason, TokensProduced
+from engine.api import Finished, FinishReason, PrefillProgress, TokensProduced
+from engine.model.batch import ForwardInterruptedError
 from engine.scheduling.plan import StepOutput, StepPlan
 from tests.helpers.fake_runner import expected_answer
 from tests.helpers.scheduling import Bench, make_config
@@ -51,7 +54,9 @@ class Chats(RuleBasedStateMachine):
     @precondition(lambda self: self.bench.scheduler.has_work)
     @rule()
     def interrupt(self) -> None:
-        self.bench.scheduler.schedule()
+        plan = self.bench.scheduler.schedule()
+        with contextlib.suppress(ForwardInterruptedError):
+            self.bench.runner.run(plan, lambda: True)
         self.bench.events += self.bench.scheduler.update(StepPlan(()), StepOutput({}, 0, 0))
 
     @precondition(lambda self: self.bench.scheduler.request_ids)
@@ -88,8 +93,12 @@ class Chats(RuleBasedStateMachine):
             if isinstance(e, TokensProduced | Finished) and e.request_id == request_id
         ]
         assert isinstance(events[-1], Finished)
-        firsts = [e.is_first for e in events if isinstance(e, TokensProduced)]
-        assert firsts == [index == 0 for index in range(len(firsts))]
+        produced = [e for e in events if isinstance(e, TokensProduced)]
+        for index, event in enumerate(produced):
+            assert event.is_first == (event.timeline is not None) == (index == 0)
+        for event in self.bench.events:
+            if isinstance(event, PrefillProgress):
+                assert event.cached <= event.computed <= event.total
 
 
 Chats.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)

@@ -225,6 +225,26 @@ def test_a_failed_request_leaves_the_others_alone() -> None:
     assert bench.tokens("b") == expected_answer([3, 4], 2, VOCAB)
 
 
+def test_tokens_whose_cache_was_lost_again_do_not_count_as_cached() -> None:
+    bench = Bench(make_config(num_blocks=10, block_size=2, context_length=20, max_batch_tokens=2))
+    bench.add("first", [1] * 4, max_tokens=1)
+    bench.run()
+    bench.add("old", [2] * 2, max_tokens=17)
+    bench.step()
+    bench.add("young", [1] * 4 + [3] * 8, max_tokens=1)
+    bench.step()
+    assert bench.scheduler.num_running == 2
+    bench.run()
+    progress = [
+        e for e in bench.events if isinstance(e, PrefillProgress) and e.request_id == "young"
+    ]
+    assert progress[0].cached == 4
+    assert all(e.cached <= e.computed for e in progress)
+    timeline = bench.finished("young").timeline
+    assert timeline is not None
+    assert timeline.num_cached_tokens == 0
+
+
 def test_time_stamps_come_from_the_step_and_add_up() -> None:
     bench = Bench(make_config(max_batch_tokens=4))
     bench.add("a", range(6), max_tokens=3)
