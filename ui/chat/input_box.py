@@ -9,7 +9,8 @@ from PySide6.QtGui import (
     QFontMetrics,
     QInputMethodEvent,
     QKeyEvent,
-    QResizeEvent,
+    QPainter,
+    QPaintEvent,
     QTextBlockFormat,
     QTextCursor,
 )
@@ -80,14 +81,13 @@ class InputBox(QTextEdit):
     def set_placeholder(self, text: str) -> None:
         """Show ``text`` while the box is empty, shortened to its width."""
         self._placeholder = text
-        self._fit_placeholder()
+        self.setAccessibleDescription(text)
+        self.viewport().update()
 
-    def _fit_placeholder(self) -> None:
-        metrics = QFontMetrics(self._look.font())
-        room = self.viewport().width() - 4
-        elided = metrics.elidedText(self._placeholder, Qt.TextElideMode.ElideRight, room)
-        if elided != self.placeholderText():
-            self.setPlaceholderText(elided)
+    @property
+    def placeholder(self) -> str:
+        """What stands in the empty box."""
+        return self._placeholder
 
     def text(self) -> str:
         """The text as it will be sent."""
@@ -111,9 +111,23 @@ class InputBox(QTextEdit):
             self.height_changed.emit()
 
     @override
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit_placeholder()
+    def paintEvent(self, e: QPaintEvent) -> None:
+        super().paintEvent(e)
+        if self._placeholder and self.document().isEmpty() and not self._is_composing:
+            self._paint_placeholder()
+
+    def _paint_placeholder(self) -> None:
+        # Qt's own stands above the line that is typed, and keeps its size when the zoom changes
+        font, place = self._look.font(), self.cursorRect()
+        place.setRight(self.viewport().width() - 4)
+        metrics = QFontMetrics(font)
+        text = metrics.elidedText(self._placeholder, Qt.TextElideMode.ElideRight, place.width())
+        painter = QPainter(self.viewport())
+        painter.setFont(font)
+        painter.setPen(self._look.color("muted"))
+        # the room of a tall line is above its text
+        painter.drawText(place.left(), place.bottom() + 1 - metrics.descent(), text)
+        painter.end()
 
     @override
     def sizeHint(self) -> QSize:

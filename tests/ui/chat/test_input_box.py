@@ -90,3 +90,29 @@ def test_paste_is_plain_text(box):
     box.insertFromMimeData(data)
     assert box.text() == "bold"
     assert "font-weight" not in box.toHtml().split("<body")[-1].replace("font-weight:400", "")
+
+
+def ink_bottom(box):
+    """The lowest row in which anything but the ground is painted."""
+    image = box.viewport().grab().toImage()
+    ground = image.pixel(image.width() - 1, 0)
+    rows = range(image.height() - 1, -1, -1)
+    return next(y for y in rows if any(image.pixel(x, y) != ground for x in range(2, 200)))
+
+
+def test_the_placeholder_stands_where_the_text_will(box):
+    box.clearFocus()  # no caret
+    box.set_placeholder("HHH")
+    waiting = ink_bottom(box)
+    box.set_text("HHH")
+    assert ink_bottom(box) == waiting
+
+
+def test_the_placeholder_follows_the_zoom(box, qapp):
+    box.set_placeholder("HHH")
+    box.clearFocus()
+    before = ink_bottom(box)
+    box._look.set(box._look.theme, 2.0)
+    box.resize(400, 80)
+    qapp.processEvents()
+    assert ink_bottom(box) > 1.5 * before
