@@ -41,6 +41,7 @@ from engine.api.options import (
     Role,
     SamplingParams,
 )
+from engine.api.sheet import Fit, ModelSheet, PrecisionFit
 from engine.api.timeline import Timeline
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "Failure",
     "FinishReason",
     "Finished",
+    "Fit",
     "GenerationRequest",
     "LoadModel",
     "LoadProgress",
@@ -62,8 +64,10 @@ __all__ = [
     "ModelInfo",
     "ModelOptions",
     "ModelReady",
+    "ModelSheet",
     "ModelUnloaded",
     "Precision",
+    "PrecisionFit",
     "PrefillProgress",
     "PromptTokenized",
     "RequestFailed",

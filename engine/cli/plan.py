@@ -10,12 +10,10 @@ import sys
 from pathlib import Path
 
 from engine.api import Device, Precision
-from engine.devices import find_gpu, has_native_bf16, read_memory
 from engine.planner.find import find_blueprint
 from engine.planner.geometry import KVPrecision
+from engine.planner.machine import look_at_machine
 from engine.planner.plan import Plan, Wish, plan
-from engine.planner.room import Memory
-from engine.planner.weights import Target
 from engine.roofline import (
     Ceilings,
     best_of,
@@ -58,29 +56,6 @@ def run_roofline(options: argparse.Namespace) -> int:
     for name, value in values.items():
         print(f"{name:<{width}}  {_rate(name, value)}")
     return 0
-
-
-def look_at_machine(device: Device, bytes_to_free: int = 0) -> tuple[Memory, Target]:
-    """The memory a model would live in and what it would be packed for. Imports torch.
-
-    AUTO is the GPU where one is found.
-    """
-    gpu = None if device is Device.CPU else find_gpu()
-    if gpu is not None:
-        other = max(0, gpu.total_bytes - gpu.free_bytes - bytes_to_free)
-        memory = Memory(gpu.total_bytes, gpu.free_bytes, other, bytes_to_free, is_cuda=True)
-        return memory, Target(is_cuda=True, has_native_bf16=gpu.has_native_bf16)
-    from engine.quant.int4_cpu import has_fast_int4  # noqa: PLC0415 - imports torch
-    from engine.quant.int8_cpu import has_fast_int8  # noqa: PLC0415 - imports torch
-
-    now = read_memory()
-    memory = Memory(now.total_bytes, now.available_bytes, now.other_bytes, bytes_to_free)
-    target = Target(
-        has_native_bf16=has_native_bf16(),
-        has_fast_int4=has_fast_int4(),
-        has_fast_int8=has_fast_int8(),
-    )
-    return memory, target
 
 
 def _ceilings(path: Path | None) -> Ceilings:

@@ -7,8 +7,8 @@ import pytest
 from engine import roofline
 from engine.__main__ import main
 from engine.api import Device
-from engine.cli.plan import look_at_machine
 from engine.devices import GpuInfo
+from engine.planner.machine import look_at_machine
 from engine.roofline import Ceilings, read_ceilings, write_ceilings
 
 CEILINGS = Ceilings("cpu", 2, 1e10, 1e-6, *([1e11] * 4), *([1e10] * 4))
@@ -65,7 +65,7 @@ def test_memory_that_is_given_back(capsys):
 
 def test_a_graphics_card_is_planned_for(monkeypatch):
     card = GpuInfo("card", 8 * GIB, 5 * GIB, (8, 6))
-    monkeypatch.setattr("engine.cli.plan.find_gpu", lambda: card)
+    monkeypatch.setattr("engine.planner.machine.find_gpu", lambda: card)
     memory, target = look_at_machine(Device.AUTO, GIB)
     assert memory.is_cuda
     assert (memory.usable_bytes, memory.other_bytes) == (6 * GIB, 2 * GIB)

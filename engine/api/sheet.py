@@ -1,0 +1,58 @@
+"""What a model's header says of it, and what it would take: known before anything is loaded."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.api.options import Precision
+
+
+class Fit(StrEnum):
+    """FITS: with a margin to spare. TIGHT: only without it. TOO_LARGE: not at all."""
+
+    FITS = "fits"
+    TIGHT = "tight"
+    TOO_LARGE = "too_large"
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionFit:
+    """One way of keeping the weights. Bytes are estimates of what is held at most.
+
+    ``largest_context``: tokens that would still fit beside the weights, 0 if none do.
+    """
+
+    precision: Precision
+    fit: Fit
+    num_bytes: int
+    largest_context: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSheet:
+    """One model on disk, read by its header alone.
+
+    ``stored``: how the file keeps most weights ("Q4_K", "BF16", "GPTQ"). ``default``: what AUTO
+    would choose. ``fits`` has a line for each precision, with the memory that was free then.
+    ``num_heads`` and ``num_kv_heads`` are 0 where the header does not say one figure.
+    """
+
+    path: str
+    name: str
+    architecture: str
+    stored: str
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    vocab_size: int
+    hidden_size: int
+    context_length: int
+    num_parameters: int
+    has_chat_template: bool
+    license: str
+    default: Precision
+    fits: tuple[PrecisionFit, ...]
+
+    @property
+    def default_fit(self) -> PrecisionFit:
+        """The line of the precision that AUTO would choose."""
+        return next(line for line in self.fits if line.precision is self.default)

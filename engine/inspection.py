@@ -1,0 +1,147 @@
+"""Look at a model on disk without loading it: what its header says, and whether it would fit.
+
+Opens what the loader would open, with the loader's own checks, and asks the planner about each
+precision. Reads headers only and allocates no weights. torch is imported inside the functions,
+so whoever calls them should not be the GUI thread.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.api import Device, Fit, ModelSheet, Precision, PrecisionFit
+from engine.errors import ModelCorruptError
+from engine.planner.find import find_blueprint
+from engine.planner.header import read_config_json
+from engine.planner.machine import look_at_machine
+from engine.planner.plan import Wish, plan
+from engine.planner.room import RUNTIME_BYTES, judge
+from engine.planner.weights import parameter_bytes, resolve_precision
+
+if TYPE_CHECKING:
+    from engine.model.source import Checkpoint
+
+PRECISIONS = (Precision.INT4, Precision.INT8, Precision.BF16, Precision.FP32)
+_LICENSE = re.compile(r"^license:[ \t]*[\"']?([\w.+-]{1,60})", re.MULTILINE)
+_README_BYTES = 8_192
+# scales, an embedding that stays wider, a cache and activations, where only the size is known
+_OVERHEAD = 0.25
+
+
+def inspect_model(path: str, bytes_to_free: int = 0) -> ModelSheet:
+    """Read the header of a .gguf file (all parts of a split one) or of a model folder.
+
+    ``bytes_to_free``: what the model that is loaded now would give back.
+
+    Raises:
+        ModelMissingError, ModelCorruptError, ModelUnsupportedError: as loading it would.
+    """
+    from engine.model.loader import open_checkpoint  # noqa: PLC0415 - imports torch
+
+    try:
+        with closing(open_checkpoint(path)) as source:
+            return _sheet(path, source, bytes_to_free)
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        # a header that no check foresaw is a bad file, and one bad file is not the end of a scan
+        raise ModelCorruptError(
+            f"{Path(path).name} is not a sound model: its header cannot be read. Get it again.",
+            path=path,
+            reason="its header cannot be read",
+        ) from error
+
+
+def estimate_fit(
+    num_parameters: int, precision: Precision, bytes_to_free: int = 0
+) -> PrecisionFit:
+    """Judge a model of which only the size is known. ``precision`` is not AUTO.
+
+    ``largest_context`` is 0: it is not known.
+    """
+    memory, _ = look_at_machine(Device.AUTO, bytes_to_free)
+    needed = int(parameter_bytes(num_parameters, precision) * (1 + _OVERHEAD)) + RUNTIME_BYTES
+    return PrecisionFit(precision, Fit(judge(needed, memory).value), needed, 0)
+
+
+def _sheet(path: str, source: "Checkpoint", bytes_to_free: int) -> ModelSheet:
+    config = source.config
+    blueprint = find_blueprint(path)
+    memory, target = look_at_machine(Device.AUTO, bytes_to_free)
+    plans = [plan(blueprint, Wish(precision), memory, target) for precision in PRECISIONS]
+    is_folder = Path(path).is_dir()
+    stored, has_template, license_name = (_of_folder if is_folder else _of_gguf)(Path(path))
+    return ModelSheet(
+        path=path,
+        name=config.name,
+        architecture=config.model_type,
+        stored=stored,
+        num_layers=config.num_layers,
+        num_heads=config.num_heads,
+        num_kv_heads=config.num_kv_heads,
+        vocab_size=config.vocab_size,
+        hidden_size=config.hidden_size,
+        context_length=config.max_position_embeddings,
+        num_parameters=blueprint.num_parameters,
+        has_chat_template=has_template,
+        license=license_name,
+        default=resolve_precision(blueprint, Precision.AUTO),
+        fits=tuple(
+            PrecisionFit(
+                precision, Fit(result.verdict.value), result.peak_bytes, result.largest_context
+            )
+            for precision, result in zip(PRECISIONS, plans, strict=True)
+        ),
+    )
+
+
+def _of_gguf(path: Path) -> tuple[str, bool, str]:
+    """How most weights are stored, whether there is a chat template, the licence."""
+    from engine.model.gguf_split import open_gguf  # noqa: PLC0415 - imports torch
+
+    with closing(open_gguf(path)) as file:
+        stored = _most((info.type.name, info.nbytes) for info in file.tensors.values())
+        named = file.metadata.get("general.license", "")
+        has_template = isinstance(file.metadata.get("tokenizer.chat_template"), str)
+        return stored, has_template, named if isinstance(named, str) else ""
+
+
+def _of_folder(folder: Path) -> tuple[str, bool, str]:
+    from engine.model.safetensors import open_folder  # noqa: PLC0415 - imports torch
+
+    packed = read_config_json(folder / "config.json").get("quantization_config")
+    method: Any = packed.get("quant_method") if isinstance(packed, dict) else None
+    if isinstance(method, str):
+        stored = method.upper()
+    else:
+        files = open_folder(folder)
+        stored = _most((info.dtype, info.nbytes) for f in files for info in f.tensors.values())
+        for file in files:
+            file.close()
+    return stored, _has_template(folder), _license(folder)
+
+
+def _has_template(folder: Path) -> bool:
+    if (folder / "chat_template.jinja").is_file():
+        return True
+    config = folder / "tokenizer_config.json"
+    return config.is_file() and bool(read_config_json(config).get("chat_template"))
+
+
+def _license(folder: Path) -> str:
+    """What the model card's front matter says; an empty string where there is none."""
+    try:
+        with (folder / "README.md").open(encoding="utf-8", errors="replace") as file:
+            head = file.read(_README_BYTES)
+    except OSError:
+        return ""
+    found = _LICENSE.search(head.partition("\n---")[0]) if head.startswith("---") else None
+    return found[1] if found else ""
+
+
+def _most(parts: Iterable[tuple[str, int]]) -> str:
+    totals: Counter[str] = Counter()
+    for name, num_bytes in parts:
+        totals[name] += num_bytes
+    return totals.most_common(1)[0][0] if totals else ""

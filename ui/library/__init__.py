@@ -1,0 +1,1 @@
+"""The library: models on this computer, and models to download."""
