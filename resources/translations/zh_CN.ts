@@ -600,6 +600,10 @@
       <translation>温度</translation>
     </message>
     <message>
+      <source>The answer is still being written — Esc stops it</source>
+      <translation>回答还在生成：按 Esc 停止</translation>
+    </message>
+    <message>
       <source>The app crashed last time; the report is {path}.</source>
       <translation>应用上次崩溃了；报告保存在 {path}。</translation>
     </message>

@@ -93,6 +93,7 @@ class Composer(QWidget):
         self._is_editing = False
         self._is_enabled = True
         self._is_loading_text = False
+        self._is_told_to_wait = False
         self.input = InputBox(look, self)
         self.input.setAccessibleName(tr("Message"))
         self.count = QLabel(self)
@@ -167,6 +168,7 @@ class Composer(QWidget):
     def set_generating(self, *, is_generating: bool) -> None:
         """Turn Send into Stop, or back."""
         self._is_generating = is_generating
+        self._tell_to_wait(is_told=False)
         self.send.set_stop(is_stop=is_generating)
         self._refresh_send()
 
@@ -188,7 +190,15 @@ class Composer(QWidget):
         self._count, self._limit, self._used = count, limit, used
         self._show_count()
 
+    def _tell_to_wait(self, *, is_told: bool) -> None:
+        self._is_told_to_wait = is_told
+        self._show_count()
+
     def _show_count(self) -> None:
+        if self._is_told_to_wait:
+            self.count.setText(tr("The answer is still being written \u2014 Esc stops it"))
+            set_look(self.count, "small")
+            return
         text = self.text()
         words = count_words(text, self._count if text else 0, self._limit, self._used)
         self.count.setText(words.text)
@@ -197,7 +207,7 @@ class Composer(QWidget):
 
     def _text_changed(self) -> None:
         self._count = None
-        self._show_count()
+        self._tell_to_wait(is_told=False)
         self._refresh_send()
         if not self._is_loading_text:
             if not self._is_editing:
@@ -222,7 +232,9 @@ class Composer(QWidget):
 
     def _submit(self) -> None:
         text = self.text().strip()
-        if text and self._is_enabled and not self._is_generating:
+        if text and self._is_generating:
+            self._tell_to_wait(is_told=True)
+        elif text and self._is_enabled:
             self._draft.cancel()
             self.submitted.emit(text)
 

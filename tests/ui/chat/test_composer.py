@@ -35,7 +35,12 @@ def test_send_turns_into_stop_and_escape_stops(qtbot, composer):
     qtbot.keyClicks(composer.input, "next")
     with qtbot.assertNotEmitted(composer.submitted):
         qtbot.keyClick(composer.input, Qt.Key.Key_Return)
+    assert composer.count.text() == "The answer is still being written — Esc stops it"
+    qtbot.keyClicks(composer.input, "!")
+    assert "tokens" in composer.count.text()
+    qtbot.keyClick(composer.input, Qt.Key.Key_Return)
     composer.set_generating(is_generating=False)
+    assert "tokens" in composer.count.text()
     with qtbot.assertNotEmitted(composer.stop_requested):
         qtbot.keyClick(composer.input, Qt.Key.Key_Escape)
 
