@@ -5,6 +5,10 @@ Two ways to hold the same ChannelInt8Weight:
 * ``Int8Linear`` packs it for torch's dynamic product (fastest; the packing is opaque);
 * ``Int8TableLinear`` multiplies by the plain [N, K] table, so that an embedding can share it.
 
+A few channels of a language model's activations are far larger than the rest, and one step for a
+whole row would round the rest away. So each row is multiplied as the sum of two: its values cut
+off at an eighth of its largest one, in steps an eighth as wide, and what was cut off.
+
 Slow twin of both: ``weight.dequantize()`` and a float product.
 """
 
@@ -22,6 +26,7 @@ _multiply_int8 = torch._int_mm  # noqa: SLF001 - the only door
 _as_quantized = torch._make_per_channel_quantized_tensor  # noqa: SLF001 - the only door
 
 _TINY = 1e-30
+_CUT = 0.125  # of a row's largest value
 
 
 @functools.cache
@@ -83,18 +88,46 @@ class Int8Linear(Linear):
     @property
     @override
     def kernel(self) -> str:
-        return "INT8 product, activations quantised a row"
+        return "INT8 product, activations quantised a row, large ones apart"
 
     @override
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         rows = x.float()
         if rows.shape[0] == 1:
-            y: torch.Tensor = torch.ops.quantized.linear_dynamic(rows, self._packed)
-        else:
-            limits = rows.abs().amax(dim=1, keepdim=True)
-            limits.clamp_(min=_TINY)
-            y = torch.ops.quantized.linear_dynamic(rows / limits, self._packed).mul_(limits)
-        return y.to(x.dtype)
+            return self._multiply_one(rows).to(x.dtype)
+        pairs, limits = _split_rows(rows)
+        y: torch.Tensor = torch.ops.quantized.linear_dynamic(pairs, self._packed)
+        return _join_rows(y, limits).to(x.dtype)
+
+    def _multiply_one(self, row: torch.Tensor) -> torch.Tensor:
+        """The same for one row [1, K], which the product scales by itself, in fewer steps."""
+        cut = float(torch.linalg.vector_norm(row, torch.inf)) * _CUT
+        inner = row.clamp(-cut, cut)
+        pair = torch.cat((inner * (1 / _CUT), row - inner))
+        y: torch.Tensor = torch.ops.quantized.linear_dynamic(pair, self._packed)
+        return torch.add(y[1:], y[:1], alpha=_CUT)
+
+
+def _split_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows [M, K] -> [2 M, K] within -1 to 1, and the largest value of each row, [M, 1].
+
+    The first M are the values cut off at +-_CUT, stretched by 1 / _CUT; the others are the rest.
+    """
+    count = rows.shape[0]
+    limits = rows.abs().amax(dim=1, keepdim=True).clamp_(min=_TINY)
+    pairs = rows.new_empty(2 * count, rows.shape[1])
+    inner, outer = pairs[:count], pairs[count:]
+    torch.div(rows, limits, out=outer)
+    torch.clamp(outer, -_CUT, _CUT, out=inner)
+    outer -= inner
+    inner *= 1 / _CUT
+    return pairs, limits
+
+
+def _join_rows(y: torch.Tensor, limits: torch.Tensor) -> torch.Tensor:
+    """The products of both halves [2 M, N] -> those of the rows, [M, N]."""
+    count = limits.shape[0]
+    return torch.add(y[count:], y[:count], alpha=_CUT).mul_(limits)
 
 
 class Int8TableLinear(Linear):
@@ -123,13 +156,11 @@ class Int8TableLinear(Linear):
     @property
     @override
     def kernel(self) -> str:
-        return "INT8 product on the embedding's own table, activations quantised a row"
+        return "INT8 product on the embedding's own table, large activations apart"
 
     @override
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        rows = x.float()
-        limits = rows.abs().amax(dim=1, keepdim=True)
-        steps = limits.clamp_(min=_TINY).div_(127)
-        quants = (rows / steps).round_().to(torch.int8)
+        pairs, limits = _split_rows(x.float())
+        quants = pairs.mul_(127).round_().to(torch.int8)
         y = _multiply_int8(quants, self._quants.t()).float()
-        return y.mul_(steps).mul_(self._scales).to(x.dtype)
+        return _join_rows(y, limits.div_(127)).mul_(self._scales).to(x.dtype)

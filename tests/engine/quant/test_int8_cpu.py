@@ -69,3 +69,16 @@ def test_bytes():
     weight = to_channel_int8(DenseWeight(torch.randn(16, 32)))
     assert Int8TableLinear(weight).nbytes == weight.nbytes
     assert Int8Linear(weight).nbytes >= weight.nbytes
+
+
+@pytest.mark.parametrize("make", [Int8Linear, Int8TableLinear])
+@pytest.mark.parametrize("rows", [1, 7])
+def test_massive_activations_do_not_round_the_rest_away(make, rows):
+    weight = to_channel_int8(DenseWeight(torch.randn(64, 256)))
+    x = torch.randn(rows, 256)
+    x[:, 17] = 60
+    error = make(weight)(x) - x @ weight.dequantize().t()
+    quiet = x.clone()
+    quiet[:, 17] = 0
+    # one step for the whole row would be 60 / 127, about 0.14 of it lost a value
+    assert error.norm() / (quiet @ weight.dequantize().t()).norm() < 0.03
