@@ -1,5 +1,6 @@
 """The settings page, the settings file, and what each change sets off."""
 
+from collections.abc import Mapping
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -34,6 +35,8 @@ class SettingsController(QObject):
         self._model = model
         self._appearance = appearance
         self._services = services
+        self._before_reset: Mapping[str, SettingValue] = {}
+        window.notice_action.connect(self._on_undo)
         panel.changed.connect(self._on_changed)
         panel.reload_requested.connect(model.reload)
         panel.model_file_chosen.connect(model.choose)
@@ -75,9 +78,19 @@ class SettingsController(QObject):
 
     @Slot()
     def _on_reset(self) -> None:
-        for section in SHOWN_SECTIONS:
-            for field in section.fields:
-                self._services.settings.set(field.key, field.default)
+        fields = [field for section in SHOWN_SECTIONS for field in section.fields]
+        self._before_reset = {f.key: self._services.settings[f.key] for f in fields}
+        self._take({field.key: field.default for field in fields})
+        self._window.show_notice(tr("All settings are at their defaults."), tr("Undo"))
+
+    @Slot()
+    def _on_undo(self) -> None:
+        self._take(self._before_reset)
+        self._window.hide_notice()
+
+    def _take(self, values: Mapping[str, SettingValue]) -> None:
+        for key, value in values.items():
+            self._services.settings.set(key, value)
         self._panel.set_values(self._services.settings.values())
         self._panel.set_reload_needed(self._model.needs_reload)
         self._appearance.choose_scheme()

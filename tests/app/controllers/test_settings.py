@@ -61,6 +61,17 @@ def test_reset_gives_the_defaults_and_forgets_no_model(desk, panel):
     assert stored(desk)["recent_models"]
 
 
+def test_a_reset_can_be_undone(desk, panel):
+    panel.changed.emit("system_prompt", "Answer in rhymes.")
+    panel.changed.emit("scheme", "dark")
+    panel.reset_requested.emit()
+    assert stored(desk)["system_prompt"] == ""
+    desk.window.notice_action.emit()
+    assert stored(desk)["system_prompt"] == "Answer in rhymes."
+    assert stored(desk)["scheme"] == "dark"
+    assert not desk.window._notice.isVisible()
+
+
 def test_a_file_that_cannot_be_written_is_one_sentence(desk, panel):
     desk.paths.settings.unlink(missing_ok=True)
     desk.paths.config.rmdir()
