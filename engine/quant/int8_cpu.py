@@ -26,6 +26,7 @@ _multiply_int8 = torch._int_mm  # noqa: SLF001 - the only door
 _as_quantized = torch._make_per_channel_quantized_tensor  # noqa: SLF001 - the only door
 
 _TINY = 1e-30
+_SMALL = 0.05  # the dynamic product takes no steps under 6e-5: rows within this are scaled first
 _CUT = 0.125  # of a row's largest value
 
 
@@ -94,14 +95,15 @@ class Int8Linear(Linear):
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         rows = x.float()
         if rows.shape[0] == 1:
-            return self._multiply_one(rows).to(x.dtype)
+            limit = float(torch.linalg.vector_norm(rows, torch.inf))
+            if limit > _SMALL:
+                return self._multiply_one(rows, limit * _CUT).to(x.dtype)
         pairs, limits = _split_rows(rows)
         y: torch.Tensor = torch.ops.quantized.linear_dynamic(pairs, self._packed)
         return _join_rows(y, limits).to(x.dtype)
 
-    def _multiply_one(self, row: torch.Tensor) -> torch.Tensor:
+    def _multiply_one(self, row: torch.Tensor, cut: float) -> torch.Tensor:
         """The same for one row [1, K], which the product scales by itself, in fewer steps."""
-        cut = float(torch.linalg.vector_norm(row, torch.inf)) * _CUT
         inner = row.clamp(-cut, cut)
         pair = torch.cat((inner * (1 / _CUT), row - inner))
         y: torch.Tensor = torch.ops.quantized.linear_dynamic(pair, self._packed)
