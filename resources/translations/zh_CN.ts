@@ -44,10 +44,6 @@
       <translation>架构</translation>
     </message>
     <message>
-      <source>Arrived whole, checksum right</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>As the system</source>
       <translation>跟随系统</translation>
     </message>
@@ -64,10 +60,6 @@
       <translation>BF16（训练时的精度）</translation>
     </message>
     <message>
-      <source>Barely fits</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>Between tokens (ITL)</source>
       <translation>token 间隔（ITL）</translation>
     </message>
@@ -78,14 +70,6 @@
     <message>
       <source>Cancel loading</source>
       <translation>取消加载</translation>
-    </message>
-    <message>
-      <source>Chat template</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>Checking what is here already</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>Choose a model</source>
@@ -216,20 +200,8 @@
       <translation>首个 token（TTFT）</translation>
     </message>
     <message>
-      <source>Fits</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>Give me five questions to ask before I buy a used bicycle.</source>
       <translation>买二手自行车之前，该问哪五个问题？</translation>
-    </message>
-    <message>
-      <source>Heads</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>Hidden size</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>How adventurous the choice of words is. 0 always takes the likeliest word; above 1 it becomes erratic.</source>
@@ -250,10 +222,6 @@
     <message>
       <source>INT8 (nearly exact)</source>
       <translation>INT8（近乎无损）</translation>
-    </message>
-    <message>
-      <source>It belongs to another program, which should remove it.</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>KV</source>
@@ -288,10 +256,6 @@
       <translation>最新的在前，每行一个。</translation>
     </message>
     <message>
-      <source>Layers</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>Leave out tokens that are this much less likely than the likeliest one: 0.05 means less than a twentieth. 0 is off.</source>
       <translation>排除概率远低于首选的 token：0.05 表示低于首选概率的二十分之一。0 表示关闭。</translation>
     </message>
@@ -310,14 +274,6 @@
     <message>
       <source>Live</source>
       <translation>实时</translation>
-    </message>
-    <message>
-      <source>Load</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>Loaded</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>Loading the tokenizer</source>
@@ -392,10 +348,6 @@
       <translation>模型 (*.gguf);;所有文件 (*)</translation>
     </message>
     <message>
-      <source>Move to trash…</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>Name</source>
       <translation>名称</translation>
     </message>
@@ -454,10 +406,6 @@
     <message>
       <source>Not taken: choose a number from {low} to {high}.</source>
       <translation>未采用：请输入 {low} 到 {high} 之间的数。</translation>
-    </message>
-    <message>
-      <source>On disk</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>One full context</source>
@@ -528,10 +476,6 @@
       <translation>最近使用的模型</translation>
     </message>
     <message>
-      <source>Recommended</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>Regenerate</source>
       <translation>重新生成</translation>
     </message>
@@ -546,10 +490,6 @@
     <message>
       <source>Remembered</source>
       <translation>已记住</translation>
-    </message>
-    <message>
-      <source>Remove from list</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>Rename</source>
@@ -612,10 +552,6 @@
       <translation>全部显示</translation>
     </message>
     <message>
-      <source>Show in folder</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>Show less</source>
       <translation>收起</translation>
     </message>
@@ -656,14 +592,6 @@
       <translation>停止回答</translation>
     </message>
     <message>
-      <source>Stopped; what has arrived is kept</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>Stored as</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>System prompt</source>
       <translation>系统提示</translation>
     </message>
@@ -690,10 +618,6 @@
     <message>
       <source>The app ended while {n} answers were written; what had come is kept.</source>
       <translation>上次应用在生成 {n} 个回答时意外退出；已生成的部分已保留。</translation>
-    </message>
-    <message>
-      <source>The connection broke off; going on in a moment</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>The conversations could not be reached ({reason}). What is on the screen stays there. Try again.</source>
@@ -776,10 +700,6 @@
       <translation>今天</translation>
     </message>
     <message>
-      <source>Too large</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>Top-k</source>
       <translation>Top-k</translation>
     </message>
@@ -808,14 +728,6 @@
       <translation>卸载</translation>
     </message>
     <message>
-      <source>Unload it first.</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>Unusable</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>Up to the context's end</source>
       <translation>直到上下文用完</translation>
     </message>
@@ -832,16 +744,8 @@
       <translation>版本 {place}</translation>
     </message>
     <message>
-      <source>Vocabulary</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>Waiting for the engine…</source>
       <translation>正在等待推理引擎…</translation>
-    </message>
-    <message>
-      <source>Waits for its turn</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>Warming up</source>
@@ -862,10 +766,6 @@
     <message>
       <source>Where the window and its parts are.</source>
       <translation>窗口及其各部分的位置。</translation>
-    </message>
-    <message>
-      <source>Will it fit?</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>Window</source>
@@ -956,20 +856,8 @@
       <translation>加载模型</translation>
     </message>
     <message>
-      <source>none</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>none loaded</source>
       <translation>未加载</translation>
-    </message>
-    <message>
-      <source>not stated</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>on this computer</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>other chats</source>
@@ -1044,10 +932,6 @@
       <translation>运算</translation>
     </message>
     <message>
-      <source>yes</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>{cached} of {total} prompt tokens from cache</source>
       <translation>{total} 个提示 token 中 {cached} 个来自缓存</translation>
     </message>
@@ -1064,14 +948,6 @@
       <translation>{device}，{threads} 线程</translation>
     </message>
     <message>
-      <source>{done} of {total}</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>{heads}, {kv_heads} for KV</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>{layers} layers, {heads} heads, {kv_heads} KV heads</source>
       <translation>{layers} 层，{heads} 个注意力头，{kv_heads} 个 KV 头</translation>
     </message>
@@ -1080,24 +956,12 @@
       <translation>{low} 到 {high}</translation>
     </message>
     <message>
-      <source>{name} (automatic)</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>{name} is damaged or incomplete ({reason}). Nothing was changed; get the file again or choose another.</source>
       <translation>{name} 已损坏或不完整（{reason}）。未做任何更改；请重新获取该文件或选择其他模型。</translation>
     </message>
     <message>
       <source>{name} uses {feature}, which this version cannot run. Nothing was changed; choose another model.</source>
       <translation>{name} 使用了当前版本不支持的 {feature}。未做任何更改；请选择其他模型。</translation>
-    </message>
-    <message>
-      <source>{n} file</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>{n} files</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>{n} prompt token</source>
@@ -1118,18 +982,6 @@
     <message>
       <source>{size} a token</source>
       <translation>每个 token {size}</translation>
-    </message>
-    <message>
-      <source>{size} · cannot be used</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>{size} · reading…</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>{time} left</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>{title}, answering</source>
@@ -1160,28 +1012,12 @@
       <translation>{vocab} 个 token，每个 {hidden} 维</translation>
     </message>
     <message>
-      <source>~{n} h</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>~{n} min</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
-      <source>~{n} s</source>
-      <translation type="unfinished" />
-    </message>
-    <message>
       <source>~{n} turns left</source>
       <translation>约剩 {n} 轮</translation>
     </message>
     <message>
       <source>~{seconds} s left</source>
       <translation>约剩 {seconds} 秒</translation>
-    </message>
-    <message>
-      <source>~{size}</source>
-      <translation type="unfinished" />
     </message>
     <message>
       <source>简体中文</source>
