@@ -98,7 +98,10 @@ class SettingsController(QObject):
 
     @Slot()
     def _on_model_changed(self) -> None:
-        self._panel.set_model_info(self._model.info)
+        info = self._model.info
+        self._panel.set_model_info(info)
+        if info is not None:
+            self._panel.suggest({"context_length": info.context_length, "threads": info.threads})
         self._panel.set_reload_needed(self._model.needs_reload)
 
     @Slot()

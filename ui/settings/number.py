@@ -218,6 +218,11 @@ class NumberEditor(Editor):
             self._show_number(float(value))
         self.problem_changed.emit("")
 
+    def suggest(self, number: float) -> None:
+        """Where to start from when "Automatic" is switched off: what it stands for now."""
+        if self._automatic is not None and self._automatic.isChecked():
+            self._show_number(number)
+
     def _show_number(self, number: float) -> None:
         if self._box.value() != number:
             with QSignalBlocker(self._box):

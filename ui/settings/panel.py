@@ -21,6 +21,7 @@ from ui.i18n import tr
 from ui.settings.fields import Field, Section, SettingValue
 from ui.settings.model_path import ModelPathEditor
 from ui.settings.model_sheet import ModelSheet
+from ui.settings.number import NumberEditor
 from ui.settings.row import FieldRow
 from ui.theme import ThemeSource, set_look
 from ui.widgets.action_bar import ActionBar
@@ -79,6 +80,13 @@ class SettingsPanel(QWidget):
     def set_model_info(self, info: ModelInfo | None) -> None:
         """Show the loaded model's facts, or none."""
         self._sheet.set_model(info)
+
+    def suggest(self, numbers: Mapping[str, float]) -> None:
+        """What "Automatic" stands for at present, where that is known."""
+        for key, number in numbers.items():
+            row = self._rows.get(key)
+            if row is not None and isinstance(row.editor, NumberEditor):
+                row.editor.suggest(number)
 
     def focus_first(self) -> None:
         """Put the focus on the first setting."""

@@ -87,3 +87,8 @@ def test_the_windows_shape_is_kept(make_desk):
     assert desk.application.close()
     layout = Settings.load(desk.paths.settings).text("window_layout")
     assert layout == desk.window.save_layout()
+
+
+def test_the_context_of_ones_own_begins_at_the_models(desk, panel):
+    panel.row("context_length").editor._automatic.click()
+    assert stored(desk)["context_length"] == desk.application.controllers.model.info.context_length

@@ -154,3 +154,14 @@ def test_numbers_are_written_as_people_write_them():
     assert number_text(CONTEXT, 1_048_576) == "1,048,576"
     assert number_text(TEMPERATURE, 0.05) == "0.05"
     assert number_text(TEMPERATURE, 2.0) == "2"
+
+
+def test_switching_automatic_off_begins_at_what_it_stood_for(qtbot):
+    editor = shown(qtbot, CONTEXT, None)
+    values = heard(editor.value_changed)
+    editor.suggest(8_192)
+    assert values == []
+    editor._automatic.click()
+    assert values == [8_192]
+    editor.suggest(2_048)
+    assert editor.input_widget().value() == 8_192
