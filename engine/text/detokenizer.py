@@ -17,8 +17,8 @@ class Detokenizer:
     ``push`` returns what may be shown now, ``flush`` what was still held back at the end. Joined,
     they are the answer up to the first stop string, which is never part of it. Where several stop
     strings match, the one complete first counts, and of those the longest, so that the result does
-    not depend on how the text falls into tokens. Bytes that can never become a character turn
-    into U+FFFD; a character cut off by the end of the answer is dropped.
+    not depend on how the text falls into tokens. Bytes that can never become a character, and a
+    character cut off by the end of the answer, are dropped: nobody can read U+FFFD.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Detokenizer:
         """``keep_leading_space``: the answer continues a text, so its first space is meant."""
         self._tokenizer = tokenizer
         self._stop = tuple(text for text in stop if text)
-        self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
+        self._bytes = codecs.getincrementaldecoder("utf-8")("ignore")
         self._strip_space = tokenizer.add_space_prefix and not keep_leading_space
         self._held = ""
         self._stopped = False
