@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 
@@ -18,7 +19,7 @@ from engine.config import ResolvedConfig
 from engine.devices import cpu_name, find_gpu, read_memory
 from engine.errors import LoadCancelledError, ModelMissingError, ModelUnsupportedError
 from engine.kv.storage import PagedStorage
-from engine.model.batch import ForwardBatch, Segment
+from engine.model.batch import Decoder, ForwardBatch, Segment
 from engine.model.gguf_source import GgufSource
 from engine.model.hf_source import HfSource
 from engine.model.native import NativeDecoder
@@ -27,6 +28,9 @@ from engine.model.source import Checkpoint
 from engine.model.text_parts import check_vocabulary, read_folder_text_parts, read_text_parts
 from engine.text.template import ChatTemplate
 from engine.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from engine.model.compat.source import CompatSource
 
 Progress = Callable[[LoadProgress], None]
 Question = Callable[[], bool]
@@ -37,11 +41,24 @@ _SMALL_FILE_BYTES = 512 << 20
 _WARM_UP_TOKENS = (16, 1)  # a little prefill, then a decode step
 
 
+class LoadedDecoder(Decoder, Protocol):
+    """A decoder as the loader makes it."""
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Which product runs each part, in words for the model sheet."""
+        ...
+
+    def set_context(self, context_length: int) -> None:
+        """Say how many tokens a request may have, at most."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedModel:
     """A model ready to answer, and everything that was decided about it."""
 
-    decoder: NativeDecoder
+    decoder: LoadedDecoder
     storage: PagedStorage
     tokenizer: Tokenizer
     template: ChatTemplate
@@ -49,14 +66,16 @@ class LoadedModel:
     config: ResolvedConfig
 
 
-def open_checkpoint(path: str | Path) -> GgufSource | HfSource:
+def open_checkpoint(path: str | Path) -> "GgufSource | HfSource | CompatSource":
     """Open a .gguf file or a folder of safetensors files, and check its header.
+
+    A folder that the native decoder cannot run is opened for the compatibility path.
 
     Raises ModelMissingError, ModelCorruptError or ModelUnsupportedError.
     """
     path = Path(path).expanduser()
     if path.is_dir():
-        return HfSource.open(path)
+        return _open_folder(path)
     if path.suffix.lower() in _PICKLED:
         raise ModelUnsupportedError(
             f"{path.name} may run code when it is opened. Choose a .gguf file, or a folder with "
@@ -65,8 +84,19 @@ def open_checkpoint(path: str | Path) -> GgufSource | HfSource:
             feature="pickled weights",
         )
     if path.suffix.lower() == ".safetensors":
-        return HfSource.open(path.parent)
+        return _open_folder(path.parent)
     return GgufSource.open(path)
+
+
+def _open_folder(folder: Path) -> "HfSource | CompatSource":
+    try:
+        return HfSource.open(folder)
+    except ModelUnsupportedError:
+        from engine.model.compat.source import (  # noqa: PLC0415 - imports transformers
+            CompatSource,
+        )
+
+        return CompatSource.open(folder)
 
 
 def load_model(
@@ -121,7 +151,9 @@ class _Steps:
         self._on_progress(LoadProgress(self._path, stage, done, total))
 
 
-def _text_parts(source: GgufSource | HfSource) -> tuple[Tokenizer, ChatTemplate]:
+def _text_parts(
+    source: "GgufSource | HfSource | CompatSource",
+) -> tuple[Tokenizer, ChatTemplate]:
     if isinstance(source, GgufSource):
         path = source.path
         tokenizer, template = read_text_parts(source.metadata, path)
@@ -132,7 +164,9 @@ def _text_parts(source: GgufSource | HfSource) -> tuple[Tokenizer, ChatTemplate]
     return tokenizer, template
 
 
-def _build(source: Checkpoint, config: ResolvedConfig, steps: _Steps) -> NativeDecoder:
+def _build(
+    source: "GgufSource | HfSource | CompatSource", config: ResolvedConfig, steps: _Steps
+) -> LoadedDecoder:
     # matrices that a 4-bit file keeps in more bits (the embedding, as a rule) stay at INT8
     is_as_filed = config.precision is Precision.INT4 and source.is_four_bit
     precision = Precision.AUTO if is_as_filed else config.precision
@@ -141,14 +175,16 @@ def _build(source: Checkpoint, config: ResolvedConfig, steps: _Steps) -> NativeD
         read = min(source.bytes_read, source.file_bytes)
         steps.report(LoadStage.WEIGHTS, read, source.file_bytes)
 
-    dtype = _dtype(config.compute_dtype)
-    return NativeDecoder.build(
-        source, precision, dtype, _device(config), on_part, steps.is_cancelled
-    )
+    dtype, device = _dtype(config.compute_dtype), _device(config)
+    if isinstance(source, GgufSource | HfSource):
+        return NativeDecoder.build(source, precision, dtype, device, on_part, steps.is_cancelled)
+    from engine.model.compat.decoder import CompatDecoder  # noqa: PLC0415 - imports transformers
+
+    return CompatDecoder.build(source, precision, dtype, {"": device}, on_part, steps.is_cancelled)
 
 
 @torch.inference_mode()
-def _warm_up(decoder: NativeDecoder, storage: PagedStorage, steps: _Steps) -> None:
+def _warm_up(decoder: Decoder, storage: PagedStorage, steps: _Steps) -> None:
     """Run small batches, so that the first request does not pay for torch's first calls.
 
     Writes to the first block, which belongs to nobody yet.
@@ -200,7 +236,7 @@ def _device(config: ResolvedConfig) -> torch.device:
 def _describe(
     source: Checkpoint,
     config: ResolvedConfig,
-    decoder: NativeDecoder,
+    decoder: LoadedDecoder,
     load_ns: int,
     *,
     has_template: bool,
