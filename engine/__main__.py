@@ -3,6 +3,7 @@
 Parses arguments and hands over; torch is imported only when a command runs.
 """
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -20,17 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if reconfigure is not None:  # a console of another code page must not fail on an emoji
             reconfigure(encoding="utf-8", errors="replace")
     try:
-        if options.command == "bench":
-            from engine.cli.bench import run_bench  # noqa: PLC0415 - imports torch
-
-            return run_bench(options)
-        if options.command in {"plan", "roofline"}:
-            from engine.cli.plan import run_plan, run_roofline  # noqa: PLC0415 - as above
-
-            return run_plan(options) if options.command == "plan" else run_roofline(options)
-        from engine.cli.chat import run_chat  # noqa: PLC0415 - imports torch
-
-        return run_chat(options)
+        return _run(options)
     except EngineError as error:
         print(error, file=sys.stderr)
         return 1
@@ -39,6 +30,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader left, for example `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.command == "bench":
+        from engine.cli.bench import run_bench  # noqa: PLC0415 - imports torch
+
+        return run_bench(options)
+    if options.command == "eval":
+        from engine.cli.eval import run_eval  # noqa: PLC0415 - imports torch
+
+        return run_eval(options)
+    if options.command in {"plan", "roofline"}:
+        from engine.cli.plan import run_plan, run_roofline  # noqa: PLC0415 - as above
+
+        return run_plan(options) if options.command == "plan" else run_roofline(options)
+    from engine.cli.chat import run_chat  # noqa: PLC0415 - imports torch
+
+    return run_chat(options)
 
 
 if __name__ == "__main__":

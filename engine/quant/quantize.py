@@ -58,10 +58,10 @@ def split_groups(weight: GroupedInt4Weight, group_sizes: Sequence[int]) -> Group
 def to_grouped_int4(weight: Weight, group_size: int = 32) -> GroupedInt4Weight:
     """Quantise to 4 bits with a scale and an offset a group; K is a multiple of group_size.
 
-    A GroupedInt4Weight of that group size is returned as it is.
+    A GroupedInt4Weight of that group size is returned as it is, one of larger groups split.
     """
-    if isinstance(weight, GroupedInt4Weight) and weight.group_size == group_size:
-        return weight
+    if isinstance(weight, GroupedInt4Weight) and weight.group_size % group_size == 0:
+        return split_groups(weight, (group_size,))
     num_rows, columns = weight.shape
     groups = (num_rows, columns // group_size)
     result = GroupedInt4Weight(
