@@ -1,0 +1,36 @@
+"""Pools on several devices read and write as one."""
+
+import pytest
+import torch
+
+from engine.config import KVGeometry
+from engine.kv.split import SplitStorage
+from engine.kv.storage import PagedStorage
+
+CPU = torch.device("cpu")
+GEOMETRY = KVGeometry(4, 2, 8, block_size=4, num_blocks=6, dtype_bytes=4)
+
+
+@pytest.mark.parametrize("blocks", [(1, 2, 3), (5, 0, 2)], ids=["adjacent", "scattered"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_equals_one_pool(blocks, dtype):
+    split = SplitStorage(GEOMETRY, torch.float32, ((CPU, 1), (CPU, 3)))
+    plain = PagedStorage(GEOMETRY, torch.float32, CPU)
+    slots = torch.tensor([blocks[i // 4] * 4 + i % 4 for i in range(10)])
+    draw = torch.Generator().manual_seed(2)
+    for layer in range(4):
+        rows = torch.randn(10, 4, 8, generator=draw)
+        split.append(layer, slots, rows)
+        plain.append(layer, slots, rows)
+    readers = split.reader(blocks, 10, dtype), plain.reader(blocks, 10, dtype)
+    for layer in (3, 0, 2, 1):
+        for got, expected in zip(*(reader.read(layer) for reader in readers), strict=True):
+            assert torch.equal(got, expected)
+    assert torch.equal(split.read(2, blocks, 7)[1], plain.read(2, blocks, 7)[1])
+    assert split.nbytes == plain.nbytes == sum(pool.nbytes for pool in split.pools)
+    assert [pool.geometry.num_layers for pool in split.pools] == [1, 3]
+
+
+def test_runs_must_make_all_layers():
+    with pytest.raises(ValueError, match="do not make 4 layers"):
+        SplitStorage(GEOMETRY, torch.float32, ((CPU, 1), (CPU, 2)))
