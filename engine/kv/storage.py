@@ -49,6 +49,11 @@ class PagedStorage:
         self._converted = _Scratch(device)
 
     @property
+    def pool(self) -> torch.Tensor:
+        """The whole pool, laid out as above; native code reads and writes it in place."""
+        return self._pool
+
+    @property
     def nbytes(self) -> int:
         """Bytes allocated for the whole pool."""
         return self._pool.numel() * self._pool.element_size()

@@ -16,6 +16,7 @@ from engine.model.batch import ForwardBatch, ForwardInterruptedError
 from engine.model.builder import LayerBuilder, layer_rotations, layer_windows
 from engine.model.config import ModelConfig
 from engine.model.layer import DecoderLayer
+from engine.model.native_step import NativeStep, make_native_step
 from engine.model.norm import RMSNorm
 from engine.model.rope import RotaryTable, attention_factor, inverse_frequencies
 from engine.model.source import WeightSource
@@ -49,6 +50,7 @@ class NativeDecoder:
         scales = torch.ones(config.num_heads + config.num_kv_heads, 1, dtype=self._dtype)
         scales[: config.num_heads] = config.attention_scale or config.head_dim**-0.5
         self._head_scales = scales.to(self._device)
+        self._step = make_native_step(config, self._layers, norm, head, self._windows)
         self.set_context(config.max_position_embeddings)
 
     @classmethod
@@ -136,6 +138,8 @@ class NativeDecoder:
 
         Calls ``interrupted()`` between layers; raises ForwardInterruptedError when it is true.
         """
+        if self._step is not None and self._step.can_read(storage):
+            return self._run_native(self._step, batch, storage, interrupted)
         attention = StepAttention(batch, storage, self._heads, self._dtype, self._windows)
         rotations = self._rotations_of(batch)
         num_heads, head_dim = self._heads.num_heads, self._heads.head_dim
@@ -159,6 +163,18 @@ class NativeDecoder:
             layer.finish_(x, mixed)
         return self._logits(x)
 
+    def _run_native(
+        self,
+        step: NativeStep,
+        batch: ForwardBatch,
+        storage: PagedStorage,
+        interrupted: Callable[[], bool],
+    ) -> torch.Tensor:
+        self._reserve(batch)
+        embedded = self._embed(batch.token_ids)
+        logits = step.run(batch, embedded, storage, self._tables, interrupted)
+        return self._scale_logits_(logits)
+
     def _embed(self, ids: torch.Tensor) -> torch.Tensor:
         x = self._embedding(ids)
         return x if self.config.embedding_scale == 1.0 else x.mul_(self.config.embedding_scale)
@@ -167,15 +183,18 @@ class NativeDecoder:
         self, batch: ForwardBatch
     ) -> list[tuple[RotaryTable, torch.Tensor, torch.Tensor]]:
         """Each table with its cosines and sines for this step."""
+        self._reserve(batch)
+        return [(table, *table.rows(batch.positions, self._head_scales)) for table in self._tables]
+
+    def _reserve(self, batch: ForwardBatch) -> None:
         length = max(s.context + s.length for s in batch.segments)
-        rotations = []
         for table in self._tables:
             table.reserve(length)
-            rotations.append((table, *table.rows(batch.positions, self._head_scales)))
-        return rotations
 
     def _logits(self, x: torch.Tensor) -> torch.Tensor:
-        logits = self._head(self._norm(x)).float()
+        return self._scale_logits_(self._head(self._norm(x)).float())
+
+    def _scale_logits_(self, logits: torch.Tensor) -> torch.Tensor:
         if self.config.logit_scale != 1.0:
             logits *= self.config.logit_scale
         cap = self.config.logit_softcap

@@ -132,6 +132,12 @@ class RotaryTable:
         """Positions tabulated so far."""
         return self._cosines.shape[0]
 
+    @property
+    def halves(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Cosines and sines of the reserved positions, [num_positions, rotated pairs]: views."""
+        half = self._half
+        return self._cosines[:, :half], self._sines[:, half : 2 * half]
+
     def reserve(self, num_positions: int) -> None:
         """Tabulate at least positions [0, num_positions)."""
         if num_positions <= self.num_positions:

@@ -47,6 +47,7 @@ class StepThread {
         gate(layer, prepare(layer.post_attention_norm, layer.ffn_norm));
         member_.barrier();
         multiply_share<V>(*layer.down, s_.gated_quants, s_.y, m_.hidden, member_);
+        pending_ = true;
         member_.barrier();
     }
 

@@ -1,0 +1,59 @@
+"""Which models the core takes; that it computes them rightly: ../model/test_native_step.py."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from engine.kernels.decode_step import DecodeStep, LayerParts, ModelParts
+from engine.kernels.matrix import pack_int8
+
+
+def parts(core, hidden=64, intermediate=96):
+    def matrix(n, k):
+        return pack_int8(core, torch.zeros(n, k, dtype=torch.int8), torch.ones(n))
+
+    layer = LayerParts(
+        qkv=matrix(96, hidden),
+        o=matrix(hidden, 32),
+        gate_up=matrix(2 * intermediate, hidden),
+        down=matrix(hidden, intermediate),
+    )
+    return ModelParts(
+        layers=(layer,),
+        norm=torch.ones(hidden),
+        head=matrix(50, hidden),
+        num_heads=1,
+        num_kv_heads=1,
+        head_dim=32,
+        rotary_half=16,
+        activation="silu",
+        norm_eps=1e-5,
+        attention_scale=1.0,
+    )
+
+
+def test_sizes_that_vectors_divide_are_supported(core):
+    assert parts(core).is_supported
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"head_dim": 48},
+        {"rotary_half": 8},
+        {"activation": "relu"},
+        {"num_heads": 129},
+    ],
+)
+def test_other_sizes_are_not(core, change):
+    assert not replace(parts(core), **change).is_supported
+
+
+@pytest.mark.parametrize(
+    ("dtype", "is_readable"),
+    [(torch.float32, True), (torch.bfloat16, True), (torch.float16, False), (torch.int8, False)],
+)
+def test_caches_that_are_read_in_place(core, dtype, is_readable):
+    step = DecodeStep(core, parts(core))
+    assert step.can_read(torch.zeros(1, 2, 4, 32, dtype=dtype)) is is_readable

@@ -1,0 +1,243 @@
+"""The native step against its twin: the same decoder, layer by layer through torch.
+
+Weights are packed once and shared, so that the two differ by the order of float sums alone. That
+order decides where a value lies halfway between two quants, and later layers and tokens carry it
+on: exact agreement is asked of one layer, and of most rows.
+"""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from engine.api import Precision
+from engine.kernels.library import instruction_sets, open_core
+from engine.model.batch import ForwardInterruptedError
+from engine.model.config import ModelConfig, RopeScaling
+from engine.model.native import NativeDecoder
+from engine.quant import native_cpu
+from engine.runner import build_batch
+from engine.scheduling.plan import StepPlan
+from tests.helpers.decoding import (
+    CPU,
+    CachedSequence,
+    all_logits,
+    build_native,
+    forward,
+    make_storage,
+    never,
+)
+from tests.helpers.state_dict_source import StateDictSource, random_state_dict
+
+pytestmark = pytest.mark.skipif(open_core() is None, reason="the native core was not built")
+
+CONFIG = ModelConfig(
+    model_type="llama",
+    name="tiny",
+    vocab_size=61,
+    hidden_size=96,
+    intermediate_size=160,
+    num_layers=3,
+    num_heads=6,
+    num_kv_heads=2,
+    head_dim=32,
+    rms_norm_eps=1e-5,
+    rope_theta=10000.0,
+    max_position_embeddings=512,
+)
+FAMILIES = {
+    "llama": CONFIG,
+    "wide heads, odd group": replace(CONFIG, head_dim=96, num_heads=5, num_kv_heads=1),
+    "no shared heads": replace(CONFIG, num_kv_heads=6, head_dim=64),
+    "windows": replace(
+        CONFIG, sliding_window=50, sliding_layers=(True, False, True), local_rope_theta=500.0
+    ),
+    "gelu and scales": replace(
+        CONFIG,
+        activation="gelu_tanh",
+        attention_scale=0.2,
+        embedding_scale=3.0,
+        residual_scale=0.7,
+        logit_scale=0.5,
+        logit_softcap=4.0,
+    ),
+    "half of a head rotates, stretched": replace(
+        CONFIG, head_dim=64, rotary_dim=32, rope_scaling=RopeScaling("linear", factor=4.0)
+    ),
+    "layers that do not rotate": replace(CONFIG, unrotated_layers=(False, True, False)),
+    "tied": replace(CONFIG, tie_word_embeddings=True),
+}
+NUM_TOKENS = 200
+IDS = torch.randint(61, (NUM_TOKENS,), generator=torch.Generator().manual_seed(5)).tolist()
+SCATTERED = tuple(torch.randperm(40, generator=torch.Generator().manual_seed(6)).tolist())
+
+
+def decoder_of(config, precision=Precision.INT8):
+    decoder = build_native(StateDictSource(config, random_state_dict(config)), precision)
+    assert decoder._step is not None
+    return decoder
+
+
+def without_step(decoder):
+    """The same weights through torch."""
+    return NativeDecoder(
+        decoder.config, decoder._embedding, decoder._layers, decoder._norm, decoder._head
+    )
+
+
+@pytest.fixture
+def twin(monkeypatch):
+    def make(decoder):
+        monkeypatch.setattr("engine.model.native.make_native_step", lambda *_: None)
+        return without_step(decoder)
+
+    return make
+
+
+def errors_of(native, slow):
+    return (native - slow).norm(dim=-1) / slow.norm(dim=-1)
+
+
+def assert_agree(native, slow):
+    """As far as several layers do."""
+    errors = errors_of(native, slow)
+    assert float(errors[0]) < 1e-5
+    assert float(errors.median()) < 2e-2
+    assert float(errors.max()) < 1e-1
+
+
+def assert_same(native, slow):
+    errors = errors_of(native, slow)
+    assert float(errors.quantile(0.6)) < 1e-5
+    assert float(errors.max()) < 5e-2
+
+
+def one_layer(config, index):
+    """The model with layer ``index`` alone."""
+    return replace(
+        config,
+        num_layers=1,
+        sliding_layers=config.sliding_layers[index : index + 1],
+        unrotated_layers=config.unrotated_layers[index : index + 1],
+    )
+
+
+def run_all(decoder, lengths, block_size=16, dtype=torch.float32):
+    storage = make_storage(decoder.config, 40, block_size, dtype)
+    needed = -(-sum(lengths) // block_size)
+    sequence = CachedSequence(tuple(b for b in SCATTERED if b < 40)[:needed])
+    return all_logits(decoder, storage, sequence, IDS[: sum(lengths)], lengths)
+
+
+@pytest.mark.parametrize("config", FAMILIES.values(), ids=FAMILIES)
+def test_families_agree_with_torch(config, twin):
+    decoder = decoder_of(config)
+    lengths = [130, 1, 1, 2, 3, 60, 1, 1, 1]
+    assert_agree(run_all(decoder, lengths), run_all(twin(decoder), lengths))
+
+
+@pytest.mark.parametrize("index", [0, 1])
+@pytest.mark.parametrize("config", FAMILIES.values(), ids=FAMILIES)
+def test_a_layer_computes_what_torch_does(config, index, twin):
+    decoder = decoder_of(one_layer(config, index))
+    lengths = [130, 1, 1, 2, 3, 60, 1, 1, 1]
+    assert_same(run_all(decoder, lengths), run_all(twin(decoder), lengths))
+
+
+@pytest.mark.parametrize("precision", [Precision.INT4, Precision.INT8])
+def test_first_tokens_agree_closely(precision, twin):
+    decoder = decoder_of(CONFIG, precision)
+    torch.testing.assert_close(
+        run_all(decoder, [2, 1]), run_all(twin(decoder), [2, 1]), rtol=1e-4, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("name", instruction_sets())
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_instruction_sets_agree(name, dtype, twin, monkeypatch):
+    monkeypatch.setattr(native_cpu, "open_core", lambda: open_core(name))
+    decoder = decoder_of(one_layer(CONFIG, 0), Precision.INT4)
+    lengths = [70, 1, 1]
+    assert_same(
+        run_all(decoder, lengths, dtype=dtype), run_all(twin(decoder), lengths, dtype=dtype)
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_threads_make_no_difference(threads):
+    decoder = decoder_of(one_layer(CONFIG, 0))
+    lengths = [130, 1, 1, 1]
+    before = torch.get_num_threads()
+    expected = run_all(decoder, lengths)
+    try:
+        torch.set_num_threads(threads)
+        logits = run_all(decoder, lengths)
+    finally:
+        torch.set_num_threads(before)
+    assert_same(logits, expected)
+
+
+@pytest.mark.parametrize("block_size", [5, 16, 64])
+@pytest.mark.parametrize("lengths", [[193], [64, 64, 65], [190, 1, 1, 1], [1] * 70])
+def test_chunks_and_pages_make_no_difference(lengths, block_size):
+    decoder = decoder_of(one_layer(CONFIG, 0))
+    total = sum(lengths)
+    assert_same(run_all(decoder, lengths, block_size), run_all(decoder, [total], 16))
+
+
+def test_a_batch_computes_what_single_requests_do():
+    decoder = decoder_of(CONFIG)
+    starts = (3, 70, 129, 40)
+
+    def sequences():
+        for i, start in enumerate(starts):
+            blocks = tuple(range(10 * i, 10 * i + 10))
+            yield CachedSequence(blocks), IDS[i : i + start], IDS[-i - 1]
+
+    storage = make_storage(CONFIG, 40, 16)
+    alone, chunks = [], []
+    for sequence, prompt, token in sequences():
+        forward(decoder, storage, sequence.chunk(prompt, 0))
+        alone.append(forward(decoder, storage, sequence.chunk([token], 1)))
+    for sequence, prompt, token in sequences():
+        forward(decoder, storage, sequence.chunk(prompt, 0))
+        chunks.append(sequence.chunk([token], 1))
+    sequence = CachedSequence(tuple(range(38, 40)))
+    prompt = sequence.chunk(IDS[:20], 1)
+    together = forward(decoder, storage, *chunks, prompt)
+    assert_agree(together[:4], torch.cat(alone))
+
+
+def test_stop_between_layers_of_a_prompt():
+    decoder = decoder_of(CONFIG)
+    storage = make_storage(CONFIG, 40, 16)
+    chunk = CachedSequence(tuple(range(10))).chunk(IDS[:100], 1)
+    batch = build_batch(StepPlan((chunk,)), 16, CPU)
+    answers = iter([False, False, True])
+    with pytest.raises(ForwardInterruptedError):
+        decoder.forward(batch, storage, lambda: next(answers))
+    again = decoder.forward(batch, storage, never)
+    fresh = decoder.forward(batch, make_storage(CONFIG, 40, 16), never)
+    torch.testing.assert_close(again, fresh)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        replace(CONFIG, attention_softcap=30.0),
+        replace(CONFIG, attention_bias=True),  # the o product's
+        replace(CONFIG, mlp_bias=True),
+        replace(CONFIG, head_dim=16),
+        replace(CONFIG, rotary_dim=16),
+    ],
+)
+def test_other_layers_go_through_torch(config):
+    decoder = build_native(StateDictSource(config, random_state_dict(config)), Precision.INT8)
+    assert decoder._step is None
+    assert run_all(decoder, [5, 1]).isfinite().all()
+
+
+def test_other_caches_go_through_torch():
+    decoder = decoder_of(CONFIG)
+    assert not decoder._step.can_read(make_storage(CONFIG, 4, 16, torch.float16))
+    assert run_all(decoder, [5, 1], dtype=torch.float16).isfinite().all()
