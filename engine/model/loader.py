@@ -26,6 +26,7 @@ from engine.model.native import NativeDecoder
 from engine.model.resolve import choose_machine, estimate_weights, out_of_memory, resolve
 from engine.model.source import Checkpoint
 from engine.model.text_parts import check_vocabulary, read_folder_text_parts, read_text_parts
+from engine.model.weight_cache import int4_source
 from engine.text.template import ChatTemplate
 from engine.text.tokenizer import Tokenizer
 
@@ -177,10 +178,32 @@ def _build(
 
     dtype, device = _dtype(config.compute_dtype), _device(config)
     if isinstance(source, GgufSource | HfSource):
+        if precision is Precision.INT4 and device.type == "cpu":
+            return _build_int4(source, dtype, device, steps)
         return NativeDecoder.build(source, precision, dtype, device, on_part, steps.is_cancelled)
     from engine.model.compat.decoder import CompatDecoder  # noqa: PLC0415 - imports transformers
 
     return CompatDecoder.build(source, precision, dtype, {"": device}, on_part, steps.is_cancelled)
+
+
+def _build_int4(
+    source: GgufSource | HfSource, dtype: torch.dtype, device: torch.device, steps: _Steps
+) -> NativeDecoder:
+    """Build from wider weights: quantised well, which takes its time, or as kept from last time."""
+    size = source.file_bytes
+
+    def report() -> None:
+        steps.report(LoadStage.WEIGHTS, int(int4.share_done * size), size)
+
+    path = Path(source.path) if isinstance(source, GgufSource) else source.folder
+    with int4_source(source, path, report) as int4:
+        return NativeDecoder.build(
+            int4, Precision.INT4, dtype, device, _ignore_part, steps.is_cancelled
+        )
+
+
+def _ignore_part(_done: int, _total: int) -> None:
+    """The source itself reports, which it does more often."""
 
 
 @torch.inference_mode()

@@ -18,6 +18,7 @@ from engine.errors import (
 from engine.model import loader
 from engine.model.batch import ForwardBatch, Segment
 from engine.model.loader import LoadedModel, load_model
+from engine.model.weight_cache import cache_folder
 from tests.helpers.gguf_files import ARRAY, STRING, llama_metadata, llama_parameters, write_llama
 
 
@@ -78,6 +79,26 @@ def test_precisions_agree_with_float32(tiny, precision):
     exact = logits(load(tiny, weights=Precision.FP32), ids)
     close = logits(load(tiny, weights=precision), ids)
     assert (close - exact).norm() / exact.norm() < 0.05
+
+
+def test_wider_weights_are_quantised_to_four_bits_once(tiny):
+    first = load(tiny, weights=Precision.INT4)
+    assert first.info.precision is Precision.INT4
+    kept = list(cache_folder().glob("*.safetensors"))
+    assert len(kept) == 1
+    ids = [5, 9, 30, 77, 100]
+    seen: list[LoadProgress] = []
+    options = ModelOptions(str(tiny), weights=Precision.INT4, device=Device.CPU, threads=1)
+    second = load_model(options, seen.append, bool)
+    assert torch.equal(logits(first, ids), logits(second, ids))
+    done = [progress.done for progress in seen if progress.stage is LoadStage.WEIGHTS]
+    assert done == sorted(done)
+    assert done[-1] > done[0]
+
+
+def test_a_four_bit_file_needs_no_cache(starter_model):
+    load(starter_model, weights=Precision.INT4, context_length=64)
+    assert not cache_folder().exists()
 
 
 def test_stages_in_order(tiny):
