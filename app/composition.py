@@ -1,7 +1,8 @@
 """All wiring, and the order in which things begin and end. Nothing else makes long-lived objects.
 
 Begin: window shown and painted -> store opened -> engine thread (imports torch) -> model load.
-End: input stops -> answers cancelled -> last checkpoint -> engine joined -> store closed.
+End: input stops -> answers cancelled -> last checkpoint -> engine joined -> library's workers
+joined -> store closed.
 """
 
 import logging
@@ -18,7 +19,10 @@ from app.controllers.answers import Answers
 from app.controllers.appearance import Appearance
 from app.controllers.branches import BranchController
 from app.controllers.chat import ChatController
+from app.controllers.downloads import DownloadsController
 from app.controllers.failures import words_for, words_for_error
+from app.controllers.library import LibraryController
+from app.controllers.library_services import LibraryServices
 from app.controllers.links import LinkController
 from app.controllers.meters import MetersController
 from app.controllers.model import ModelController
@@ -31,9 +35,11 @@ from app.settings.declared import SHOWN_SECTIONS
 from app.settings.values import Settings
 from app.store.store import OpenReport, Store
 from app.tasks import SerialTasks, Tasks
+from engine.api import ModelSheet, Precision, PrecisionFit
 from engine.service import EngineService
 from ui.chat.page import ChatPage
 from ui.i18n import tr, tr_n
+from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
 from ui.meters.live import LiveMeters
 from ui.settings.panel import SettingsPanel
@@ -41,6 +47,7 @@ from ui.sidebar.panel import Sidebar
 from ui.theme import ThemeSource
 
 ENGINE_TIMEOUT_S = 5.0
+LIBRARY_TIMEOUT_S = 6.0
 STORE_TIMEOUT_S = 10.0
 PAINT_TIMEOUT_MS = 1000
 logger = logging.getLogger(__name__)
@@ -173,15 +180,19 @@ class Application(QObject):
         controllers.settings.close()
         controllers.answers.stop_all()
         controllers.answers.save()
+        controllers.downloads.close()
         has_engine_ended = services.bridge.close(ENGINE_TIMEOUT_S)
+        has_library_ended = controllers.library.close(LIBRARY_TIMEOUT_S)
         controllers.answers.close()
         services.tasks.run(services.store.close)
         has_store_ended = services.tasks.close(STORE_TIMEOUT_S)
+        if not has_library_ended:  # what has arrived is on disk
+            logger.info("A look at a disk or at the hub did not end in time")
         if not has_engine_ended:  # it may still import torch; everything it said is on disk
             logger.info("The engine did not end in time")
         if not has_store_ended:
             logger.warning("The last changes may not be on disk: the store did not end in time")
-        return has_engine_ended and has_store_ended
+        return has_engine_ended and has_library_ended and has_store_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +205,26 @@ class Controllers:
     sidebar: SidebarController
     settings: SettingsController
     meters: MetersController
+    library: LibraryController
+    downloads: DownloadsController
+
+
+class EngineInspector:
+    """The engine's look at models that are not loaded. Called in a worker thread."""
+
+    def sheet(self, path: str, bytes_to_free: int) -> ModelSheet:
+        """Read a model's header. Raises EngineError."""
+        from engine.inspection import inspect_model  # noqa: PLC0415 - imports numpy
+
+        return inspect_model(path, bytes_to_free)
+
+    def estimate(
+        self, num_parameters: int, precision: Precision, bytes_to_free: int
+    ) -> PrecisionFit:
+        """Judge a model by its size alone."""
+        from engine.inspection import estimate_fit  # noqa: PLC0415 - imports numpy
+
+        return estimate_fit(num_parameters, precision, bytes_to_free)
 
 
 def build(
@@ -227,12 +258,38 @@ def build(
     page.model_wanted.connect(window.choose_model)
     window.stop_requested.connect(chat.stop)
     window.set_models_folder(str(paths.models))
-    controllers = Controllers(answers, model, chat, sidebar, page_settings, meters)
+    shelves = _make_library(pages.library, model, settings, paths, make_tasks)
+    for shelf in shelves:
+        window.library_opened.connect(shelf.open)
+        shelf.changed_settings.connect(page_settings.save)
+    controllers = Controllers(answers, model, chat, sidebar, page_settings, meters, *shelves)
     application = Application(window, services, controllers, options)
-    for speaker in (model, chat, branches, sidebar, page_settings):
+    for speaker in (model, chat, branches, sidebar, page_settings, *shelves):
         speaker.notice.connect(application.notify)
     answers.save_failed.connect(chat.tell)
     return application
+
+
+def _make_library(
+    page: LibraryPage,
+    model: ModelController,
+    settings: Settings,
+    paths: Paths,
+    make_tasks: Callable[[str], Tasks],
+) -> tuple[LibraryController, DownloadsController]:
+    services = LibraryServices(
+        settings=settings,
+        inspector=EngineInspector(),
+        folder=paths.models,
+        pending=paths.downloads,
+        catalog=make_tasks("catalog"),
+        hub=make_tasks("hub"),
+        downloads=make_tasks("downloads"),
+    )
+    library = LibraryController(page, model, services)
+    downloads = DownloadsController(page.downloads, library, services)
+    downloads.arrived.connect(library.add)
+    return library, downloads
 
 
 def _make_pages(themes: ThemeSource) -> tuple[Pages, ChatPage]:
@@ -242,5 +299,6 @@ def _make_pages(themes: ThemeSource) -> tuple[Pages, ChatPage]:
         chat=page,
         meters=LiveMeters(themes),
         settings=SettingsPanel(SHOWN_SECTIONS, themes),
+        library=LibraryPage(themes),
     )
     return pages, page

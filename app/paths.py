@@ -46,6 +46,11 @@ class Paths:
         return self.models / STARTER_MODEL
 
     @property
+    def downloads(self) -> Path:
+        """What was to be downloaded and is not finished."""
+        return self.data / "downloads.json"
+
+    @property
     def settings(self) -> Path:
         """The settings file."""
         return self.config / "settings.json"

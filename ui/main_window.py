@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenu,
     QSplitter,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -25,6 +26,7 @@ from typing_extensions import override
 
 from ui import actions
 from ui.i18n import tr
+from ui.library.page import LibraryPage
 from ui.meters.live import LiveMeters
 from ui.settings.panel import SettingsPanel
 from ui.sidebar.panel import Sidebar
@@ -50,6 +52,7 @@ class Pages:
     chat: QWidget
     meters: LiveMeters
     settings: SettingsPanel
+    library: LibraryPage
 
 
 class MainWindow(QMainWindow):
@@ -64,6 +67,7 @@ class MainWindow(QMainWindow):
     zoom_changed = Signal(float)
     notice_action = Signal()
     stop_requested = Signal()
+    library_opened = Signal()
 
     def __init__(self, pages: Pages, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -78,6 +82,7 @@ class MainWindow(QMainWindow):
         self._top = TopBar(themes, self)
         self._notice = ActionBar(themes, self)
         self._notice.triggered.connect(self.notice_action)
+        self._centre = QStackedWidget(self)
         self._panel = self._build_panel()
         self._splitter = self._build_splitter()
         self.setCentralWidget(self._splitter)
@@ -118,6 +123,15 @@ class MainWindow(QMainWindow):
         self._panel.show_page(self._pages.settings)
         self._show_panel(shown=True)
         self._pages.settings.focus_first()
+
+    def show_library(self) -> None:
+        """Show the models in place of the chat."""
+        self._centre.setCurrentWidget(self._pages.library)
+        self.library_opened.emit()
+
+    def show_chat(self) -> None:
+        """Show the chat again."""
+        self._centre.setCurrentWidget(self._pages.chat)
 
     def save_layout(self) -> str:
         """Size, place and open panels, as text to keep."""
@@ -168,7 +182,9 @@ class MainWindow(QMainWindow):
         column.addWidget(self._top)
         column.addWidget(line)
         column.addLayout(notice_space)
-        column.addWidget(self._pages.chat, 1)
+        for page in (self._pages.chat, self._pages.library):
+            self._centre.addWidget(page)
+        column.addWidget(self._centre, 1)
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
         splitter.setHandleWidth(1)
         splitter.setChildrenCollapsible(False)
@@ -184,6 +200,7 @@ class MainWindow(QMainWindow):
             (actions.NEW_CHAT, pages.sidebar.new_chat_requested.emit),
             (actions.SEARCH, self._search),
             (actions.MODEL_MENU, self._top.pill.open_menu),
+            (actions.LIBRARY, self._toggle_library),
             (actions.SETTINGS, self.show_settings),
             (actions.SIDEBAR, self._toggle_sidebar),
             (actions.PANEL, self._toggle_panel),
@@ -212,6 +229,8 @@ class MainWindow(QMainWindow):
             button.setAccessibleName(tr(shortcut.label))
             button.setToolTip(f"{tr(shortcut.label)} ({key_words(shortcut.keys)})")
         self._pages.sidebar.settings_requested.connect(self.show_settings)
+        self._pages.sidebar.library_requested.connect(self._toggle_library)
+        self._pages.library.closed.connect(self.show_chat)
         self._pages.sidebar.conversation_selected.connect(self._on_chosen)
         self._pages.sidebar.new_chat_requested.connect(self._on_chosen)
         self._themes.changed.connect(self._on_theme)
@@ -221,6 +240,7 @@ class MainWindow(QMainWindow):
     def _fill_model_menu(self) -> None:
         menu, status = self._model_menu, self._top.pill.state.status
         menu.clear()
+        menu.addAction(tr("All models…")).triggered.connect(self.show_library)
         menu.addAction(tr("Choose a model file…")).triggered.connect(self.choose_model)
         menu.addAction(tr("Choose a model folder…")).triggered.connect(self._choose_folder)
         menu.addSeparator()
@@ -286,7 +306,12 @@ class MainWindow(QMainWindow):
         self._apply_folding()
         self._pages.sidebar.focus_search()
 
+    def _toggle_library(self) -> None:
+        is_shown = self._centre.currentWidget() is self._pages.library
+        (self.show_chat if is_shown else self.show_library)()
+
     def _on_chosen(self, *_chosen: int) -> None:
+        self.show_chat()
         # on a narrow window the list was opened to choose; then the chat is wanted
         if self._folding.width_class is WidthClass.NARROW and self._folding.shows_sidebar:
             self._toggle_sidebar()

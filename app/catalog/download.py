@@ -19,9 +19,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.catalog import errors
-from app.catalog.hub import BROKEN_OFF, Hub, RemoteFile
 from app.catalog.names import place_in
 from app.catalog.part import Part
+from app.catalog.remote import BROKEN_OFF, RemoteFile, RemoteHub
 from engine.errors import EngineError
 
 _RATE_WINDOW_S = 8.0
@@ -115,7 +115,7 @@ class Download:
         """End it soon; what has arrived is kept."""
         self._is_stopped.set()
 
-    def run(self, make_hub: Callable[[], Hub]) -> list[Path]:
+    def run(self, make_hub: Callable[[], RemoteHub]) -> list[Path]:
         """Fetch everything; the files' places.
 
         Raises StoppedError, or the EngineError of app.catalog that ended it. Parts are kept,
@@ -174,7 +174,7 @@ class Download:
 
     # ------------------------------------------------------------------ one file
 
-    def _fetch(self, hub: Hub, file: RemoteFile, place: Path) -> None:
+    def _fetch(self, hub: RemoteHub, file: RemoteFile, place: Path) -> None:
         part = Part(file, place)
         with self._disk(), closing(part):
             if part.is_placed:
@@ -187,7 +187,7 @@ class Download:
             self._receive(hub, file, part)
             part.finish()
 
-    def _receive(self, hub: Hub, file: RemoteFile, part: Part) -> None:
+    def _receive(self, hub: RemoteHub, file: RemoteFile, part: Part) -> None:
         """Fetch the rest, over as many connections as it takes."""
         pauses = iter(self._conditions.pauses)
         while part.num_bytes < file.num_bytes:
@@ -203,7 +203,7 @@ class Download:
                     raise
                 self._wait(max(pause, wanted))
 
-    def _receive_once(self, hub: Hub, file: RemoteFile, part: Part) -> None:
+    def _receive_once(self, hub: RemoteHub, file: RemoteFile, part: Part) -> None:
         self._check_stop()
         job = self.job
         with hub.open(job.repository, job.revision, file, part.num_bytes) as stream:

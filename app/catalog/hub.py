@@ -16,14 +16,25 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import httpx2
 from huggingface_hub import constants, hf_hub_url
+from typing_extensions import override
 
 from app.catalog import errors
+from app.catalog.remote import (
+    BAD_ADDRESS,
+    BROKEN_OFF,
+    NO_ANSWER,
+    NO_CONNECTION,
+    NOT_A_HUB,
+    RemoteFile,
+    RemoteHub,
+    RemoteRepository,
+    Stream,
+)
 from engine.errors import EngineError
 
 _MAX_LIST_BYTES = 32 << 20
@@ -35,46 +46,9 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 # a read that waits longer is begun again where it stopped; Stop is heard in between
 _TIMEOUT = httpx2.Timeout(20.0, read=20.0)
 _STREAM_TIMEOUT = httpx2.Timeout(10.0, read=5.0)
-NO_CONNECTION = "no connection"
-NO_ANSWER = "no answer in time"
-BROKEN_OFF = "the connection broke off"
-BAD_ADDRESS = "the address is not valid"
-NOT_A_HUB = "the answer is not a hub's"
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteFile:
-    """One file of a repository. Its content is known by ``sha256``, or else by git's ``blob_id``.
-
-    Both may be empty; then only the size can be checked.
-    """
-
-    name: str
-    num_bytes: int
-    sha256: str = ""
-    blob_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteRepository:
-    """What a repository holds at one commit."""
-
-    name: str
-    revision: str
-    files: tuple[RemoteFile, ...]
-    is_gated: bool = False
-    license: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """The rest of a file. ``first``: the byte it begins with, 0 if the server starts over."""
-
-    first: int
-    blocks: Iterator[bytes]
-
-
-class Hub:
+class Hub(RemoteHub):
     """One hub or mirror. Made, used and closed by one thread; connects when asked something."""
 
     def __init__(self, endpoint: str = "", token: str = "") -> None:
@@ -87,11 +61,10 @@ class Hub:
             timeout=_TIMEOUT,
         )
 
-    def look_up(
-        self, repository: str, revision: str = constants.DEFAULT_REVISION
-    ) -> RemoteRepository:
+    @override
+    def look_up(self, repository: str) -> RemoteRepository:
         """List a repository's files with their sizes. Raises an EngineError of app.catalog."""
-        url = f"{self._endpoint}/api/models/{repository}/revision/{quote(revision, safe='')}"
+        url = f"{self._endpoint}/api/models/{repository}/revision/{constants.DEFAULT_REVISION}"
         with (
             _told(),
             self._client.stream(
@@ -106,6 +79,7 @@ class Hub:
             raise errors.fault(NOT_A_HUB) from None
 
     @contextmanager
+    @override
     def open(
         self, repository: str, revision: str, file: RemoteFile, first: int = 0
     ) -> Iterator[Stream]:
@@ -124,6 +98,7 @@ class Hub:
                 raise errors.fault(NOT_A_HUB)
             yield Stream(begins, response.iter_raw())
 
+    @override
     def close(self) -> None:
         """Give the connections back."""
         self._client.close()

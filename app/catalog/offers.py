@@ -7,8 +7,8 @@ them are one. Which one suits this machine best is decided here; whether an offe
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from app.catalog.hub import RemoteFile, RemoteRepository
 from app.catalog.names import bits_of, quant_of, split_of
+from app.catalog.remote import RemoteFile, RemoteRepository
 from engine.api import Fit, Precision, PrecisionFit
 
 # what a folder needs beside its weights

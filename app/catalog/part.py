@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.catalog import errors
-from app.catalog.hub import RemoteFile
+from app.catalog.remote import RemoteFile
 
 _BLOCK = 1 << 20
 

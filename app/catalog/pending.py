@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.catalog.download import Job
-from app.catalog.hub import RemoteFile
+from app.catalog.remote import RemoteFile
 from app.settings.file import read_values, write_values
 
 _JOBS = "jobs"

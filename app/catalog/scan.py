@@ -25,7 +25,8 @@ _PROJECTORS = ("mmproj",)
 class FoundModel:
     """One model. ``path``: what the engine opens; ``files``: all of its files, first one first.
 
-    For a folder, ``path`` is the folder itself.
+    For a folder, ``path`` is the folder itself. ``is_linked``: a file is a link, as in the cache
+    of a program that keeps the contents elsewhere.
     """
 
     path: str
@@ -33,6 +34,7 @@ class FoundModel:
     files: tuple[str, ...]
     num_bytes: int
     is_folder: bool = False
+    is_linked: bool = False
 
 
 def find_models(folders: Iterable[Path]) -> Iterator[FoundModel | None]:
@@ -103,7 +105,9 @@ def _models_of(folder: Path, files: dict[str, int]) -> Iterator[FoundModel]:
     if tensors and _CONFIG in files:
         paths = tuple(str(folder / name) for name in tensors)
         total = sum(files[name] for name in tensors)
-        yield FoundModel(str(folder), _folder_title(folder), paths, total, is_folder=True)
+        is_linked = _is_linked((*paths, str(folder)))
+        title = _folder_title(folder)
+        yield FoundModel(str(folder), title, paths, total, is_folder=True, is_linked=is_linked)
     groups: dict[tuple[str, int], list[str]] = {}
     for name in files:
         if name.lower().endswith(_GGUF) and not name.lower().startswith(_PROJECTORS):
@@ -113,7 +117,12 @@ def _models_of(folder: Path, files: dict[str, int]) -> Iterator[FoundModel]:
     for (stem, count), names in groups.items():
         title = stem if count else Path(stem).stem
         paths = tuple(str(folder / name) for name in names)
-        yield FoundModel(paths[0], title, paths, sum(files[name] for name in names))
+        total = sum(files[name] for name in names)
+        yield FoundModel(paths[0], title, paths, total, is_linked=_is_linked(paths))
+
+
+def _is_linked(paths: Iterable[str]) -> bool:
+    return any(Path(path).is_symlink() for path in paths)
 
 
 def _folder_title(folder: Path) -> str:

@@ -241,16 +241,40 @@ APPEARANCE = Section(
     ),
 )
 
+DOWNLOADS = Section(
+    "Downloads",
+    (
+        Field(
+            "hub_endpoint",
+            "text",
+            "",
+            "Address of the hub",
+            "Where models are downloaded from; a mirror, for example. Empty takes the usual hub.",
+        ),
+        Field(
+            "hub_token",
+            "text",
+            "",
+            "Access token",
+            "Only for models whose makers ask who you are. It is sent to the hub and nowhere else.",
+            is_secret=True,
+        ),
+    ),
+)
+
 # Kept between runs and shown nowhere as a setting.
 REMEMBERED = Section(
     "Remembered",
     (
         Field("window_layout", "text", "", "Window layout", "Where the window and its parts are."),
         Field("recent_models", "multiline", "", "Recent models", "Latest first, one a line."),
+        Field("library_folders", "multiline", "", "Model folders", "Added ones, one a line."),
+        Field("library_hidden", "multiline", "", "Hidden models", "Paths, one a line."),
+        Field("download_folder", "text", "", "Download folder", "Empty: the app's own."),
     ),
 )
 
-SHOWN_SECTIONS = (MODEL, SAMPLING, PROMPT, APPEARANCE)
+SHOWN_SECTIONS = (MODEL, SAMPLING, PROMPT, APPEARANCE, DOWNLOADS)
 FIELDS: Mapping[str, Field] = {
     field.key: field for section in (*SHOWN_SECTIONS, REMEMBERED) for field in section.fields
 }

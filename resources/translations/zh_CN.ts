@@ -24,6 +24,26 @@
       <translation>关于模型</translation>
     </message>
     <message>
+      <source>Access token</source>
+      <translation>访问令牌</translation>
+    </message>
+    <message>
+      <source>Add folder…</source>
+      <translation>添加文件夹…</translation>
+    </message>
+    <message>
+      <source>Added ones, one a line.</source>
+      <translation>添加的文件夹，每行一个。</translation>
+    </message>
+    <message>
+      <source>Address of the hub</source>
+      <translation>仓库地址</translation>
+    </message>
+    <message>
+      <source>All models…</source>
+      <translation>全部模型…</translation>
+    </message>
+    <message>
       <source>All physical cores</source>
       <translation>全部物理核心</translation>
     </message>
@@ -44,8 +64,16 @@
       <translation>架构</translation>
     </message>
     <message>
+      <source>Arrived whole, checksum right</source>
+      <translation>下载完成，校验通过</translation>
+    </message>
+    <message>
       <source>As the system</source>
       <translation>跟随系统</translation>
+    </message>
+    <message>
+      <source>Asking the hub…</source>
+      <translation>正在查询仓库…</translation>
     </message>
     <message>
       <source>Attention</source>
@@ -60,6 +88,14 @@
       <translation>BF16（训练时的精度）</translation>
     </message>
     <message>
+      <source>Back to the chat</source>
+      <translation>返回对话</translation>
+    </message>
+    <message>
+      <source>Barely fits</source>
+      <translation>勉强够用</translation>
+    </message>
+    <message>
       <source>Between tokens (ITL)</source>
       <translation>token 间隔（ITL）</translation>
     </message>
@@ -70,6 +106,26 @@
     <message>
       <source>Cancel loading</source>
       <translation>取消加载</translation>
+    </message>
+    <message>
+      <source>Change…</source>
+      <translation>更改…</translation>
+    </message>
+    <message>
+      <source>Chat template</source>
+      <translation>对话模板</translation>
+    </message>
+    <message>
+      <source>Checking what is here already</source>
+      <translation>正在校验已有部分</translation>
+    </message>
+    <message>
+      <source>Choose a folder for models</source>
+      <translation>选择存放模型的文件夹</translation>
+    </message>
+    <message>
+      <source>Choose a folder with models</source>
+      <translation>选择存有模型的文件夹</translation>
     </message>
     <message>
       <source>Choose a model</source>
@@ -172,6 +228,30 @@
       <translation>已删除“{title}”</translation>
     </message>
     <message>
+      <source>Discard</source>
+      <translation>丢弃</translation>
+    </message>
+    <message>
+      <source>Download</source>
+      <translation>下载</translation>
+    </message>
+    <message>
+      <source>Download a model</source>
+      <translation>下载模型</translation>
+    </message>
+    <message>
+      <source>Download folder</source>
+      <translation>下载文件夹</translation>
+    </message>
+    <message>
+      <source>Downloads</source>
+      <translation>下载</translation>
+    </message>
+    <message>
+      <source>Download…</source>
+      <translation>下载…</translation>
+    </message>
+    <message>
       <source>Edit message</source>
       <translation>编辑消息</translation>
     </message>
@@ -182,6 +262,10 @@
     <message>
       <source>Embedding</source>
       <translation>嵌入</translation>
+    </message>
+    <message>
+      <source>Empty: the app's own.</source>
+      <translation>留空则使用应用自己的文件夹。</translation>
     </message>
     <message>
       <source>English</source>
@@ -200,8 +284,32 @@
       <translation>首个 token（TTFT）</translation>
     </message>
     <message>
+      <source>Fits</source>
+      <translation>够用</translation>
+    </message>
+    <message>
+      <source>Folders</source>
+      <translation>文件夹</translation>
+    </message>
+    <message>
       <source>Give me five questions to ask before I buy a used bicycle.</source>
       <translation>买二手自行车之前，该问哪五个问题？</translation>
+    </message>
+    <message>
+      <source>Go on</source>
+      <translation>继续</translation>
+    </message>
+    <message>
+      <source>Heads</source>
+      <translation>注意力头</translation>
+    </message>
+    <message>
+      <source>Hidden models</source>
+      <translation>隐藏的模型</translation>
+    </message>
+    <message>
+      <source>Hidden size</source>
+      <translation>隐藏维度</translation>
     </message>
     <message>
       <source>How adventurous the choice of words is. 0 always takes the likeliest word; above 1 it becomes erratic.</source>
@@ -222,6 +330,14 @@
     <message>
       <source>INT8 (nearly exact)</source>
       <translation>INT8（近乎无损）</translation>
+    </message>
+    <message>
+      <source>It belongs to another program, which should remove it.</source>
+      <translation>该文件属于其他程序，应由那个程序删除。</translation>
+    </message>
+    <message>
+      <source>Its makers want you to accept their terms before you download it.</source>
+      <translation>下载之前，需要先接受作者的条款。</translation>
     </message>
     <message>
       <source>KV</source>
@@ -256,12 +372,24 @@
       <translation>最新的在前，每行一个。</translation>
     </message>
     <message>
+      <source>Layers</source>
+      <translation>层数</translation>
+    </message>
+    <message>
       <source>Leave out tokens that are this much less likely than the likeliest one: 0.05 means less than a twentieth. 0 is off.</source>
       <translation>排除概率远低于首选的 token：0.05 表示低于首选概率的二十分之一。0 表示关闭。</translation>
     </message>
     <message>
+      <source>Leave out {folder}</source>
+      <translation>不再查找 {folder}</translation>
+    </message>
+    <message>
       <source>Licence</source>
       <translation>许可证</translation>
+    </message>
+    <message>
+      <source>Licence: {name}.</source>
+      <translation>许可证：{name}。</translation>
     </message>
     <message>
       <source>Light</source>
@@ -274,6 +402,14 @@
     <message>
       <source>Live</source>
       <translation>实时</translation>
+    </message>
+    <message>
+      <source>Load</source>
+      <translation>载入</translation>
+    </message>
+    <message>
+      <source>Loaded</source>
+      <translation>已载入</translation>
     </message>
     <message>
       <source>Loading the tokenizer</source>
@@ -290,6 +426,14 @@
     <message>
       <source>Longest answer</source>
       <translation>回答长度上限</translation>
+    </message>
+    <message>
+      <source>Look up</source>
+      <translation>查询</translation>
+    </message>
+    <message>
+      <source>Looking for models…</source>
+      <translation>正在查找模型…</translation>
     </message>
     <message>
       <source>MMMM</source>
@@ -336,6 +480,10 @@
       <translation>模型</translation>
     </message>
     <message>
+      <source>Model folders</source>
+      <translation>模型文件夹</translation>
+    </message>
+    <message>
       <source>Model menu</source>
       <translation>模型菜单</translation>
     </message>
@@ -344,8 +492,32 @@
       <translation>模型：{name}，{state}</translation>
     </message>
     <message>
+      <source>Models</source>
+      <translation>模型</translation>
+    </message>
+    <message>
       <source>Models (*.gguf);;All files (*)</source>
       <translation>模型 (*.gguf);;所有文件 (*)</translation>
+    </message>
+    <message>
+      <source>Models in the repository</source>
+      <translation>仓库中的模型</translation>
+    </message>
+    <message>
+      <source>Models on this computer</source>
+      <translation>本机上的模型</translation>
+    </message>
+    <message>
+      <source>Move to trash</source>
+      <translation>移到回收站</translation>
+    </message>
+    <message>
+      <source>Move to trash…</source>
+      <translation>移到回收站…</translation>
+    </message>
+    <message>
+      <source>Move {name} to the trash?</source>
+      <translation>要把 {name} 移到回收站吗？</translation>
     </message>
     <message>
       <source>Name</source>
@@ -392,6 +564,14 @@
       <translation>未加载模型</translation>
     </message>
     <message>
+      <source>No model matches “{text}”.</source>
+      <translation>没有与“{text}”相符的模型。</translation>
+    </message>
+    <message>
+      <source>No model was found. Add a folder that holds some, or download one.</source>
+      <translation>没有找到模型。请添加存有模型的文件夹，或下载一个。</translation>
+    </message>
+    <message>
       <source>Normal text size</source>
       <translation>恢复文字大小</translation>
     </message>
@@ -408,12 +588,24 @@
       <translation>未采用：请输入 {low} 到 {high} 之间的数。</translation>
     </message>
     <message>
+      <source>Nothing is sent before you press “Look up”.</source>
+      <translation>按下“查询”之前不会发送任何内容。</translation>
+    </message>
+    <message>
+      <source>On disk</source>
+      <translation>磁盘占用</translation>
+    </message>
+    <message>
       <source>One full context</source>
       <translation>一个完整上下文</translation>
     </message>
     <message>
       <source>One of the settings cannot be used ({reason}). Your message is kept.</source>
       <translation>有一项设置无法使用（{reason}）。你的消息已保留。</translation>
+    </message>
+    <message>
+      <source>Only for models whose makers ask who you are. It is sent to the hub and nowhere else.</source>
+      <translation>仅用于需要验明身份的模型。令牌只会发送给仓库。</translation>
     </message>
     <message>
       <source>Open link</source>
@@ -434,6 +626,10 @@
     <message>
       <source>Parts of the first token</source>
       <translation>首个 token 的组成</translation>
+    </message>
+    <message>
+      <source>Paths, one a line.</source>
+      <translation>路径，每行一个。</translation>
     </message>
     <message>
       <source>Precision</source>
@@ -476,6 +672,10 @@
       <translation>最近使用的模型</translation>
     </message>
     <message>
+      <source>Recommended</source>
+      <translation>推荐</translation>
+    </message>
+    <message>
       <source>Regenerate</source>
       <translation>重新生成</translation>
     </message>
@@ -492,6 +692,10 @@
       <translation>已记住</translation>
     </message>
     <message>
+      <source>Remove from list</source>
+      <translation>从列表中移除</translation>
+    </message>
+    <message>
       <source>Rename</source>
       <translation>重命名</translation>
     </message>
@@ -502,6 +706,10 @@
     <message>
       <source>Repetition penalty</source>
       <translation>重复惩罚</translation>
+    </message>
+    <message>
+      <source>Repository on the hub</source>
+      <translation>模型仓库</translation>
     </message>
     <message>
       <source>Reset to defaults</source>
@@ -524,8 +732,20 @@
       <translation>采样</translation>
     </message>
     <message>
+      <source>Saved in {folder}</source>
+      <translation>保存到 {folder}</translation>
+    </message>
+    <message>
+      <source>Search again</source>
+      <translation>重新查找</translation>
+    </message>
+    <message>
       <source>Search chats</source>
       <translation>搜索对话</translation>
+    </message>
+    <message>
+      <source>Search models</source>
+      <translation>搜索模型</translation>
     </message>
     <message>
       <source>Seed</source>
@@ -552,6 +772,10 @@
       <translation>全部显示</translation>
     </message>
     <message>
+      <source>Show in folder</source>
+      <translation>打开所在文件夹</translation>
+    </message>
+    <message>
       <source>Show less</source>
       <translation>收起</translation>
     </message>
@@ -576,6 +800,10 @@
       <translation>正在启动推理引擎</translation>
     </message>
     <message>
+      <source>Stop</source>
+      <translation>停止</translation>
+    </message>
+    <message>
       <source>Stop (Esc)</source>
       <translation>停止 (Esc)</translation>
     </message>
@@ -590,6 +818,14 @@
     <message>
       <source>Stop the answer</source>
       <translation>停止回答</translation>
+    </message>
+    <message>
+      <source>Stopped; what has arrived is kept</source>
+      <translation>已停止，已下载的部分会保留</translation>
+    </message>
+    <message>
+      <source>Stored as</source>
+      <translation>存储格式</translation>
     </message>
     <message>
       <source>System prompt</source>
@@ -620,6 +856,10 @@
       <translation>上次应用在生成 {n} 个回答时意外退出；已生成的部分已保留。</translation>
     </message>
     <message>
+      <source>The connection broke off; going on in a moment</source>
+      <translation>连接中断，稍后自动继续</translation>
+    </message>
+    <message>
       <source>The conversations could not be reached ({reason}). What is on the screen stays there. Try again.</source>
       <translation>无法读写对话（{reason}）。屏幕上的内容仍在，请重试。</translation>
     </message>
@@ -632,6 +872,10 @@
       <translation>磁盘已满，对话未能保存。屏幕上的内容仍在，请腾出一些空间。</translation>
     </message>
     <message>
+      <source>The download needs {needed} on the disk and {free} is free. What has arrived is kept. Make room, or choose another folder.</source>
+      <translation>下载需要 {needed} 磁盘空间，目前只剩 {free}。已下载的部分会保留。请腾出空间，或换一个文件夹。</translation>
+    </message>
+    <message>
       <source>The engine met a fault of its own; the text so far is kept. Try again; if it fails again, load the model again or with another weight precision.</source>
       <translation>推理引擎自身出错，已有内容已保留。请重试；如果再次失败，请重新加载模型，或换一种权重精度加载。</translation>
     </message>
@@ -640,12 +884,44 @@
       <translation>对话所在的文件夹无法写入，内容未保存。屏幕上的内容仍在，请检查该文件夹的权限。</translation>
     </message>
     <message>
+      <source>The folder {folder} cannot be used ({reason}). What has arrived is kept. Choose another folder.</source>
+      <translation>文件夹 {folder} 无法使用（{reason}）。已下载的部分会保留。请换一个文件夹。</translation>
+    </message>
+    <message>
+      <source>The hub cannot be reached ({reason}). What has arrived is kept. Check the connection and try again.</source>
+      <translation>无法连接仓库（{reason}）。已下载的部分会保留。请检查网络后重试。</translation>
+    </message>
+    <message>
+      <source>The hub gets too many requests from here. What has arrived is kept. Try again in some minutes.</source>
+      <translation>向仓库发出的请求过多。已下载的部分会保留。请过几分钟再试。</translation>
+    </message>
+    <message>
+      <source>The hub gets too many requests from here. What has arrived is kept. Try again in {n} seconds.</source>
+      <translation>向仓库发出的请求过多。已下载的部分会保留。请在 {n} 秒后重试。</translation>
+    </message>
+    <message>
+      <source>The hub has a fault of its own ({reason}). What has arrived is kept. Try again later.</source>
+      <translation>仓库自身出现故障（{reason}）。已下载的部分会保留。请稍后重试。</translation>
+    </message>
+    <message>
+      <source>The hub has no {name}, or shows it to invited people only. Check the spelling.</source>
+      <translation>仓库中没有 {name}，或者仅对受邀者可见。请检查拼写。</translation>
+    </message>
+    <message>
+      <source>The hub refuses access to {name}. Check the access token in the settings.</source>
+      <translation>仓库拒绝访问 {name}。请检查设置中的访问令牌。</translation>
+    </message>
+    <message>
       <source>The language changes when the app starts again.</source>
       <translation>语言将在下次启动时更改。</translation>
     </message>
     <message>
       <source>The language of the window. A change shows at the next start.</source>
       <translation>界面语言。更改在下次启动时生效。</translation>
+    </message>
+    <message>
+      <source>The makers of {name} want you to accept their terms first. Do that on the hub's page, then put an access token into the settings.</source>
+      <translation>{name} 的作者要求先接受其条款。请在仓库网页上接受，然后在设置中填写访问令牌。</translation>
     </message>
     <message>
       <source>The model file to chat with: a .gguf file, or a folder with safetensors files.</source>
@@ -658,6 +934,10 @@
     <message>
       <source>The model's own</source>
       <translation>模型自带</translation>
+    </message>
+    <message>
+      <source>The repository holds a file with an unsafe name ({name}). Nothing was downloaded.</source>
+      <translation>仓库中有名称不安全的文件（{name}）。未下载任何内容。</translation>
     </message>
     <message>
       <source>The saved conversations were damaged and could not be read; the file is kept as {path}.</source>
@@ -700,6 +980,10 @@
       <translation>今天</translation>
     </message>
     <message>
+      <source>Too large</source>
+      <translation>内存不足</translation>
+    </message>
+    <message>
       <source>Top-k</source>
       <translation>Top-k</translation>
     </message>
@@ -728,6 +1012,14 @@
       <translation>卸载</translation>
     </message>
     <message>
+      <source>Unload it first.</source>
+      <translation>请先卸载模型。</translation>
+    </message>
+    <message>
+      <source>Unusable</source>
+      <translation>无法使用</translation>
+    </message>
+    <message>
       <source>Up to the context's end</source>
       <translation>直到上下文用完</translation>
     </message>
@@ -744,8 +1036,16 @@
       <translation>版本 {place}</translation>
     </message>
     <message>
+      <source>Vocabulary</source>
+      <translation>词表</translation>
+    </message>
+    <message>
       <source>Waiting for the engine…</source>
       <translation>正在等待推理引擎…</translation>
+    </message>
+    <message>
+      <source>Waits for its turn</source>
+      <translation>排队等待</translation>
     </message>
     <message>
       <source>Warming up</source>
@@ -764,8 +1064,16 @@
       <translation>每次对话之前先告诉模型的话，例如应当如何回答。它会占用上下文的 token。</translation>
     </message>
     <message>
+      <source>Where models are downloaded from; a mirror, for example. Empty takes the usual hub.</source>
+      <translation>从哪里下载模型，例如某个镜像。留空则使用默认仓库。</translation>
+    </message>
+    <message>
       <source>Where the window and its parts are.</source>
       <translation>窗口及其各部分的位置。</translation>
+    </message>
+    <message>
+      <source>Will it fit?</source>
+      <translation>内存够用吗？</translation>
     </message>
     <message>
       <source>Window</source>
@@ -778,6 +1086,10 @@
     <message>
       <source>Write a Python function that finds the longest word.</source>
       <translation>写一个找出最长单词的 Python 函数。</translation>
+    </message>
+    <message>
+      <source>Write owner/name, as on the hub's page.</source>
+      <translation>请按网页上的写法输入：作者/名称。</translation>
     </message>
     <message>
       <source>Writing</source>
@@ -856,8 +1168,28 @@
       <translation>加载模型</translation>
     </message>
     <message>
+      <source>no answer in time</source>
+      <translation>迟迟没有响应</translation>
+    </message>
+    <message>
+      <source>no connection</source>
+      <translation>没有连接</translation>
+    </message>
+    <message>
+      <source>none</source>
+      <translation>无</translation>
+    </message>
+    <message>
       <source>none loaded</source>
       <translation>未加载</translation>
+    </message>
+    <message>
+      <source>not stated</source>
+      <translation>未注明</translation>
+    </message>
+    <message>
+      <source>on this computer</source>
+      <translation>本机已有</translation>
     </message>
     <message>
       <source>other chats</source>
@@ -866,6 +1198,10 @@
     <message>
       <source>other programs</source>
       <translation>其他程序</translation>
+    </message>
+    <message>
+      <source>owner/name</source>
+      <translation>作者/名称</translation>
     </message>
     <message>
       <source>p50 {p50} · p95 {p95} · max {max} ms</source>
@@ -908,6 +1244,18 @@
       <translation>已由你停止</translation>
     </message>
     <message>
+      <source>the address is not valid</source>
+      <translation>地址无效</translation>
+    </message>
+    <message>
+      <source>the answer is not a hub's</source>
+      <translation>对方不是模型仓库</translation>
+    </message>
+    <message>
+      <source>the connection broke off</source>
+      <translation>连接中断</translation>
+    </message>
+    <message>
       <source>this chat</source>
       <translation>当前对话</translation>
     </message>
@@ -932,6 +1280,10 @@
       <translation>运算</translation>
     </message>
     <message>
+      <source>yes</source>
+      <translation>有</translation>
+    </message>
+    <message>
       <source>{cached} of {total} prompt tokens from cache</source>
       <translation>{total} 个提示 token 中 {cached} 个来自缓存</translation>
     </message>
@@ -944,8 +1296,20 @@
       <translation>{count} · 超出上下文（{limit}）{over} 个</translation>
     </message>
     <message>
+      <source>{count}, still looking…</source>
+      <translation>{count}，仍在查找…</translation>
+    </message>
+    <message>
       <source>{device}, {threads} threads</source>
       <translation>{device}，{threads} 线程</translation>
+    </message>
+    <message>
+      <source>{done} of {total}</source>
+      <translation>{done} / {total}</translation>
+    </message>
+    <message>
+      <source>{heads}, {kv_heads} for KV</source>
+      <translation>{heads}，KV 头 {kv_heads}</translation>
     </message>
     <message>
       <source>{layers} layers, {heads} heads, {kv_heads} KV heads</source>
@@ -956,12 +1320,40 @@
       <translation>{low} 到 {high}</translation>
     </message>
     <message>
+      <source>{name} (automatic)</source>
+      <translation>{name}（自动）</translation>
+    </message>
+    <message>
+      <source>{name} arrived damaged (its checksum is wrong) and was thrown away. Download it again.</source>
+      <translation>{name} 下载后已损坏（校验和不符），文件已删除。请重新下载。</translation>
+    </message>
+    <message>
+      <source>{name} holds no GGUF or safetensors model.</source>
+      <translation>{name} 中没有 GGUF 或 safetensors 模型。</translation>
+    </message>
+    <message>
       <source>{name} is damaged or incomplete ({reason}). Nothing was changed; get the file again or choose another.</source>
       <translation>{name} 已损坏或不完整（{reason}）。未做任何更改；请重新获取该文件或选择其他模型。</translation>
     </message>
     <message>
       <source>{name} uses {feature}, which this version cannot run. Nothing was changed; choose another model.</source>
       <translation>{name} 使用了当前版本不支持的 {feature}。未做任何更改；请选择其他模型。</translation>
+    </message>
+    <message>
+      <source>{n} file</source>
+      <translation>{n} 个文件</translation>
+    </message>
+    <message>
+      <source>{n} files</source>
+      <translation>{n} 个文件</translation>
+    </message>
+    <message>
+      <source>{n} model</source>
+      <translation>{n} 个模型</translation>
+    </message>
+    <message>
+      <source>{n} models</source>
+      <translation>{n} 个模型</translation>
     </message>
     <message>
       <source>{n} prompt token</source>
@@ -980,8 +1372,30 @@
       <translation>{n} 个 token</translation>
     </message>
     <message>
+      <source>{path} could not be moved to the trash; it was left as it is.</source>
+      <translation>无法把 {path} 移到回收站，文件未作任何改动。</translation>
+    </message>
+    <message>
       <source>{size} a token</source>
       <translation>每个 token {size}</translation>
+    </message>
+    <message>
+      <source>{size} on the disk:
+{paths}</source>
+      <translation>占用磁盘 {size}：
+{paths}</translation>
+    </message>
+    <message>
+      <source>{size} · cannot be used</source>
+      <translation>{size} · 无法使用</translation>
+    </message>
+    <message>
+      <source>{size} · reading…</source>
+      <translation>{size} · 正在读取…</translation>
+    </message>
+    <message>
+      <source>{time} left</source>
+      <translation>剩余{time}</translation>
     </message>
     <message>
       <source>{title}, answering</source>
@@ -1012,12 +1426,32 @@
       <translation>{vocab} 个 token，每个 {hidden} 维</translation>
     </message>
     <message>
+      <source>~{n} h</source>
+      <translation>约 {n} 小时</translation>
+    </message>
+    <message>
+      <source>~{n} min</source>
+      <translation>约 {n} 分钟</translation>
+    </message>
+    <message>
+      <source>~{n} s</source>
+      <translation>约 {n} 秒</translation>
+    </message>
+    <message>
       <source>~{n} turns left</source>
       <translation>约剩 {n} 轮</translation>
     </message>
     <message>
       <source>~{seconds} s left</source>
       <translation>约剩 {seconds} 秒</translation>
+    </message>
+    <message>
+      <source>~{size}</source>
+      <translation>约 {size}</translation>
+    </message>
+    <message>
+      <source>“{name}” is not a repository. Write owner/name, as on the hub's page.</source>
+      <translation>“{name}”不是仓库名。请按网页上的写法输入：作者/名称。</translation>
     </message>
     <message>
       <source>简体中文</source>

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit
 from engine.api import LoadProgress, LoadStage
 from tests.helpers.sample_engine import MODEL
 from ui import actions
+from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
 from ui.meters.live import LiveMeters
 from ui.settings.fields import Field, Section
@@ -23,12 +24,20 @@ from ui.widgets.model_pill import ModelPillState
 SECTIONS = (Section("Model", (Field("kv_cache", "bool", True, "KV cache", "Off is slow."),)),)
 
 
+def pages_of(themes):
+    return Pages(
+        Sidebar(themes),
+        QLabel("chat"),
+        LiveMeters(themes),
+        SettingsPanel(SECTIONS, themes),
+        LibraryPage(themes),
+    )
+
+
 @pytest.fixture
 def window(qtbot):
     themes = ThemeSource()
-    pages = Pages(
-        Sidebar(themes), QLabel("chat"), LiveMeters(themes), SettingsPanel(SECTIONS, themes)
-    )
+    pages = pages_of(themes)
     window = MainWindow(pages, themes)
     qtbot.addWidget(window)
     window.resize(1360, 860)
@@ -181,7 +190,7 @@ def test_the_layout_is_remembered(window, qtbot):
     window.resize(760, 600)
     saved = window.save_layout()
     themes = ThemeSource()
-    pages = Pages(Sidebar(themes), QLabel(), LiveMeters(themes), SettingsPanel(SECTIONS, themes))
+    pages = pages_of(themes)
     other = MainWindow(pages, themes)
     qtbot.addWidget(other)
     other.restore_layout(saved)

@@ -141,6 +141,8 @@ class TextEditor(Editor):
         self._line = QLineEdit(self)
         if field.automatic is not None:
             self._line.setPlaceholderText(tr(field.automatic))
+        if field.is_secret:
+            self._line.setEchoMode(QLineEdit.EchoMode.PasswordEchoOnEdit)
         self._line.editingFinished.connect(self.finish)
         self._row.addWidget(self._line, 1)
         self._name(self._line)

@@ -27,6 +27,7 @@ class Field:
     ``unit``, ``label``, ``help`` and ``automatic`` are English source text. ``automatic`` names
     what None means ("Automatic"); without it the field always has a value. ``applies`` says when
     a change takes effect: at once, with the next answer, or when the model is loaded again.
+    ``is_secret``: a text that is not shown as it is typed.
     """
 
     key: str
@@ -42,6 +43,7 @@ class Field:
     choices: tuple[Choice, ...] = ()
     automatic: str | None = None
     applies: Applies = "now"
+    is_secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ class Sidebar(QWidget):
     undo_delete_requested = Signal(int)
     search_changed = Signal(str)
     settings_requested = Signal()
+    library_requested = Signal()
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -79,9 +80,14 @@ class Sidebar(QWidget):
         self._empty = self._build_empty()
         self._undo = ActionBar(themes, self, closable=False)
         self._undo.triggered.connect(self._take_back)
+        self._library = QPushButton(tr("Models"), self)
         self._settings = QPushButton(tr("Settings"), self)
-        set_look(self._settings, "nav")
-        self._settings.clicked.connect(self.settings_requested)
+        for button, wanted in (
+            (self._library, self.library_requested),
+            (self._settings, self.settings_requested),
+        ):
+            set_look(button, "nav")
+            button.clicked.connect(wanted)
         themes.changed.connect(self._on_theme)
         self._arrange()
         self._on_theme()
@@ -204,12 +210,14 @@ class Sidebar(QWidget):
         layout.addWidget(self._list, 1)
         layout.addWidget(self._empty, 1)
         layout.addWidget(self._undo)
+        layout.addWidget(self._library)
         layout.addWidget(self._settings)
         self._show_empty_state()
         self.setTabOrder(self._new_chat, self._search)
         self.setTabOrder(self._search, self._list)
         self.setTabOrder(self._list, self._undo.action_button)
-        self.setTabOrder(self._undo.action_button, self._settings)
+        self.setTabOrder(self._undo.action_button, self._library)
+        self.setTabOrder(self._library, self._settings)
 
     # ------------------------------------------------------------------ what the user does
 
@@ -276,8 +284,9 @@ class Sidebar(QWidget):
 
     def _on_theme(self) -> None:
         size = self._themes.px(ICON)
-        self._settings.setIcon(make_icon(Icon.GEAR, self._themes.color("muted"), size))
-        self._settings.setIconSize(QSize(size, size))
+        for button, icon in ((self._library, Icon.FOLDER), (self._settings, Icon.GEAR)):
+            button.setIcon(make_icon(icon, self._themes.color("muted"), size))
+            button.setIconSize(QSize(size, size))
         self._list.scheduleDelayedItemsLayout()
         self._list.viewport().update()
 

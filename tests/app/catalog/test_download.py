@@ -11,8 +11,9 @@ import pytest
 
 from app.catalog import errors
 from app.catalog.download import Conditions, Download, Job, Phase
-from app.catalog.hub import Hub, RemoteFile
+from app.catalog.hub import Hub
 from app.catalog.part import Part
+from app.catalog.remote import RemoteFile
 from tests.app.catalog.conftest import MODEL
 from tests.helpers.hub_server import COMMIT, Fault, Repository, blob_id, sha256
 

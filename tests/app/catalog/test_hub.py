@@ -6,7 +6,8 @@ import logging
 import pytest
 
 from app.catalog import errors
-from app.catalog.hub import Hub, RemoteFile
+from app.catalog.hub import Hub
+from app.catalog.remote import RemoteFile
 from tests.app.catalog.conftest import MODEL
 from tests.helpers.hub_server import COMMIT, Fault, blob_id, sha256
 

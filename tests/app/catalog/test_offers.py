@@ -1,7 +1,7 @@
 """What of a repository can be chosen."""
 
-from app.catalog.hub import RemoteFile, RemoteRepository
 from app.catalog.offers import judged, offers_of
+from app.catalog.remote import RemoteFile, RemoteRepository
 from engine.api import Fit, Precision, PrecisionFit
 
 GB = 1_000_000_000

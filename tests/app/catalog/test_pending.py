@@ -5,8 +5,8 @@ import json
 import pytest
 
 from app.catalog.download import Job
-from app.catalog.hub import RemoteFile
 from app.catalog.pending import read_jobs, write_jobs
+from app.catalog.remote import RemoteFile
 
 JOB = Job("a/b", "c0ffee", (RemoteFile("x.gguf", 7, "12"), RemoteFile("y", 1)), "/модели", "X")
 

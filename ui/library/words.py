@@ -1,0 +1,110 @@
+"""Verdicts and figures of the library in words; the icon says the same as the colour."""
+
+from collections.abc import Mapping
+
+from engine.api import Fit, ModelSheet, Precision
+from ui.i18n import mark, tr, tr_n
+from ui.icons import Icon
+from ui.library.rows import LibraryRow, OfferRow, TransferRow, TransferStatus
+from ui.widgets.units import bytes_quantity, parameters_short
+
+FIT_ICONS: Mapping[Fit, Icon] = {
+    Fit.FITS: Icon.CHECK,
+    Fit.TIGHT: Icon.INFO,
+    Fit.TOO_LARGE: Icon.WARNING,
+}
+FIT_COLORS: Mapping[Fit, str] = {Fit.FITS: "accent", Fit.TIGHT: "text", Fit.TOO_LARGE: "danger"}
+_FIT_WORDS: Mapping[Fit, str] = {
+    Fit.FITS: mark("Fits"),
+    Fit.TIGHT: mark("Barely fits"),
+    Fit.TOO_LARGE: mark("Too large"),
+}
+_STATUS_WORDS: Mapping[TransferStatus, str] = {
+    TransferStatus.QUEUED: mark("Waits for its turn"),
+    TransferStatus.CHECKING: mark("Checking what is here already"),
+    TransferStatus.WAITING: mark("The connection broke off; going on in a moment"),
+    TransferStatus.STOPPED: mark("Stopped; what has arrived is kept"),
+    TransferStatus.FAILED: mark("Stopped; what has arrived is kept"),
+    TransferStatus.DONE: mark("Arrived whole, checksum right"),
+}
+
+
+def fit_words(fit: Fit) -> str:
+    """The verdict."""
+    return tr(_FIT_WORDS[fit])
+
+
+def precision_words(precision: Precision) -> str:
+    """A precision as people write it."""
+    return precision.value.upper()
+
+
+def summary(row: LibraryRow) -> str:
+    """The second line of a model in the list."""
+    size = str(bytes_quantity(row.num_bytes))
+    if row.problem:
+        return tr("{size} · cannot be used", size=size)
+    if row.sheet is None:
+        return tr("{size} · reading…", size=size)
+    sheet = row.sheet
+    return _joined(sheet.architecture, parameters_short(sheet.num_parameters), sheet.stored, size)
+
+
+def offer_summary(row: OfferRow) -> str:
+    """The second line of an offer."""
+    files = "" if row.num_files == 1 else tr_n("{n} file", "{n} files", row.num_files)
+    here = tr("on this computer") if row.is_here else ""
+    return _joined(row.quant, str(bytes_quantity(row.num_bytes)), files, here)
+
+
+def transfer_words(row: TransferRow) -> str:
+    """How far a fetch is, its speed and the time left."""
+    if row.problem:
+        return row.problem
+    done, total = str(bytes_quantity(row.done_bytes)), str(bytes_quantity(row.total_bytes))
+    amount = total
+    if row.status is not TransferStatus.DONE:
+        amount = tr("{done} of {total}", done=done, total=total)
+    if row.status is not TransferStatus.RUNNING:
+        return _joined(amount, tr(_STATUS_WORDS[row.status]))
+    rate = "" if row.bytes_per_s is None else f"{bytes_quantity(row.bytes_per_s)}/s"
+    left = "" if row.seconds_left is None else tr("{time} left", time=_time(row.seconds_left))
+    return _joined(amount, rate, left)
+
+
+def facts(row: LibraryRow, sheet: ModelSheet) -> list[tuple[str, str]]:
+    """Label and value of each line of the details."""
+    heads = str(sheet.num_heads)
+    if sheet.num_kv_heads != sheet.num_heads:
+        heads = tr(
+            "{heads}, {kv_heads} for KV", heads=sheet.num_heads, kv_heads=sheet.num_kv_heads
+        )
+    files = "" if row.num_files == 1 else tr_n("{n} file", "{n} files", row.num_files)
+    lines = [
+        (tr("Name"), sheet.name),
+        (tr("Architecture"), sheet.architecture),
+        (tr("Parameters"), parameters_short(sheet.num_parameters)),
+        (tr("Layers"), str(sheet.num_layers)),
+        (tr("Heads"), heads),
+        (tr("Vocabulary"), f"{sheet.vocab_size:,}"),
+        (tr("Hidden size"), f"{sheet.hidden_size:,}"),
+        (tr("Context"), tr("{n} tokens", n=f"{sheet.context_length:,}")),
+        (tr("Stored as"), sheet.stored),
+        (tr("Chat template"), tr("yes") if sheet.has_chat_template else tr("none")),
+        (tr("Licence"), sheet.license or tr("not stated")),
+        (tr("On disk"), _joined(str(bytes_quantity(row.num_bytes)), files)),
+    ]
+    return [(label, value) for label, value in lines if value]
+
+
+def _time(seconds: float) -> str:
+    """A time as one rounded figure; it is a guess."""
+    if seconds < 60:
+        return tr("~{n} s", n=max(1, round(seconds)))
+    if seconds < 5_400:
+        return tr("~{n} min", n=round(seconds / 60))
+    return tr("~{n} h", n=f"{seconds / 3_600:.1f}")
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(part for part in parts if part)
