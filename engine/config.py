@@ -44,6 +44,7 @@ class ResolvedConfig:
     """Every choice made: what ModelOptions left open is concrete here.
 
     ``compute_dtype`` and ``kv_dtype`` are torch dtype names ("float32", "bfloat16", "float16").
+    On a GPU the first ``cpu_layers`` run on the CPU all the same, in ``cpu_dtype``.
     """
 
     path: str
@@ -58,3 +59,5 @@ class ResolvedConfig:
     prefix_cache: bool
     max_batch_tokens: int
     max_streams: int
+    cpu_layers: int = 0
+    cpu_dtype: str = "float32"

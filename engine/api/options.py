@@ -61,7 +61,9 @@ class ModelOptions:
     ``path``: a .gguf file, or a folder with config.json and .safetensors files.
     ``context_length`` (tokens) None takes the model's own, capped by what memory allows.
     ``threads`` None takes the physical cores. ``kv_budget_bytes`` None sizes the cache for one
-    full context (and more where memory is plentiful). ``kv_cache`` False recomputes every step.
+    full context (and more where memory is plentiful). ``gpu_budget_bytes`` caps what weights and
+    cache take on a GPU (None: what is free); layers that do not fit in it run on the CPU.
+    ``kv_cache`` False recomputes every step.
     ``max_batch_tokens`` is the token budget of one step, hence the largest prefill chunk.
     """
 
@@ -75,6 +77,7 @@ class ModelOptions:
     prefix_cache: bool = True
     max_batch_tokens: int = 512
     max_streams: int = 32
+    gpu_budget_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,13 @@ from engine.api import Device, LoadProgress, LoadStage, ModelInfo, ModelOptions,
 from engine.config import ResolvedConfig
 from engine.devices import cpu_name, find_gpu, read_memory
 from engine.errors import LoadCancelledError, ModelMissingError, ModelUnsupportedError
+from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
 from engine.model.batch import Decoder, ForwardBatch, Segment
 from engine.model.gguf_source import GgufSource
 from engine.model.hf_source import HfSource
 from engine.model.native import NativeDecoder
+from engine.model.offloaded import OffloadedDecoder, Place
 from engine.model.resolve import choose_machine, estimate_weights, out_of_memory, resolve
 from engine.model.source import Checkpoint
 from engine.model.text_parts import check_vocabulary, read_folder_text_parts, read_text_parts
@@ -129,7 +131,7 @@ def load_model(
             decoder.set_context(config.context_length)
             torch.set_num_threads(config.threads)
             steps.report(LoadStage.KV_CACHE, 0, 1)
-            storage = PagedStorage(config.kv, _dtype(config.kv_dtype), _device(config))
+            storage = _make_storage(config)
             steps.report(LoadStage.WARM_UP, 0, len(_WARM_UP_TOKENS))
             _warm_up(decoder, storage, steps)
         load_ns = time.perf_counter_ns() - start_ns
@@ -177,13 +179,22 @@ def _build(
         steps.report(LoadStage.WEIGHTS, read, source.file_bytes)
 
     dtype, device = _dtype(config.compute_dtype), _device(config)
+    if isinstance(source, GgufSource | HfSource) and config.cpu_layers:
+        places = (Place(torch.device("cpu"), _dtype(config.cpu_dtype)), Place(device, dtype))
+        return OffloadedDecoder.build(
+            source, precision, config.cpu_layers, places, on_part, steps.is_cancelled
+        )
     if isinstance(source, GgufSource | HfSource):
         if precision is Precision.INT4 and device.type == "cpu":
             return _build_int4(source, dtype, device, steps)
         return NativeDecoder.build(source, precision, dtype, device, on_part, steps.is_cancelled)
     from engine.model.compat.decoder import CompatDecoder  # noqa: PLC0415 - imports transformers
+    from engine.model.compat.dispatch import DevicePlan  # noqa: PLC0415 - imports accelerate
 
-    return CompatDecoder.build(source, precision, dtype, {"": device}, on_part, steps.is_cancelled)
+    plan = DevicePlan(device, config.cpu_layers)
+    if config.cpu_layers and dtype == torch.float16:
+        dtype = torch.float32  # the CPU's float16 is not to be relied on
+    return CompatDecoder.build(source, precision, dtype, plan, on_part, steps.is_cancelled)
 
 
 def _build_int4(
@@ -204,6 +215,15 @@ def _build_int4(
 
 def _ignore_part(_done: int, _total: int) -> None:
     """The source itself reports, which it does more often."""
+
+
+def _make_storage(config: ResolvedConfig) -> PagedStorage:
+    dtype, device = _dtype(config.kv_dtype), _device(config)
+    if not config.cpu_layers:
+        return PagedStorage(config.kv, dtype, device)
+    num_others = config.kv.num_layers - config.cpu_layers
+    runs = ((torch.device("cpu"), config.cpu_layers), (device, num_others))
+    return SplitStorage(config.kv, dtype, runs)
 
 
 @torch.inference_mode()

@@ -34,6 +34,11 @@ class _Part(NativeDecoder):
     """Some consecutive layers, on one device. The first part embeds, the last makes logits."""
 
     @property
+    def num_layers(self) -> int:
+        """How many layers there are in this part."""
+        return len(self._layers)
+
+    @property
     def layer_bytes(self) -> int:
         """Bytes of the layers alone."""
         return sum(layer.nbytes for layer in self._layers)
@@ -86,6 +91,7 @@ class OffloadedDecoder:
         self.config = lower.config
         self.cpu_bytes = cpu_bytes
         self.gpu_bytes = gpu_bytes
+        self._cpu_layers = lower.num_layers
         self._lower = lower
         self._upper = upper
 
@@ -140,8 +146,9 @@ class OffloadedDecoder:
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """Which product runs each part, in words; the CPU's follow."""
-        return (*self._upper.kernels, *(f"CPU {name}" for name in self._lower.kernels[:-1]))
+        """Which product runs each part, in words: where layers lie, the GPU's, the CPU's."""
+        where = f"{self._cpu_layers} of {self.config.num_layers} layers on the CPU"
+        return (where, *self._upper.kernels, *(f"CPU {k}" for k in self._lower.kernels[:-1]))
 
     @torch.inference_mode()
     def forward(

@@ -14,7 +14,9 @@ import pytest
 import torch
 
 from engine.api import Precision
+from engine.kv.split import SplitStorage
 from engine.model.compat.decoder import CompatDecoder
+from engine.model.compat.dispatch import DevicePlan
 from engine.model.compat.source import CompatSource
 from engine.model.hf_source import HfSource
 from tests.helpers.compat_folders import random_model
@@ -32,6 +34,7 @@ from tests.helpers.decoding import (
 pytestmark = pytest.mark.oracle
 
 NUM_TOKENS = 45
+WHOLE = DevicePlan(CPU)
 WINDOW = 11
 SCHEDULES = {
     "whole prefill": (NUM_TOKENS,),
@@ -71,11 +74,11 @@ CASES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def build(folder: Path, precision: Precision = Precision.FP32) -> CompatDecoder:
+def build(
+    folder: Path, precision: Precision = Precision.FP32, plan: DevicePlan = WHOLE
+) -> CompatDecoder:
     with closing(CompatSource.open(folder)) as source:
-        return CompatDecoder.build(
-            source, precision, torch.float32, {"": CPU}, ignore_progress, never
-        )
+        return CompatDecoder.build(source, precision, torch.float32, plan, ignore_progress, never)
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,16 @@ def test_a_batch_computes_what_single_requests_do(pair: Pair) -> None:
     )
     expected = torch.cat((pair.expected[30:45], pair.expected[:5]))
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_layers_on_two_devices_compute_the_same(pair: Pair) -> None:
+    """The second device is a CPU whose cache is counted apart; accelerate moves what goes there."""
+    decoder = build(pair.folder, plan=DevicePlan(torch.device("cpu", 0), cpu_layers=2))
+    whole = make_storage(pair.decoder.config, num_blocks=20, block_size=8)
+    split = SplitStorage(whole.geometry, whole.dtype, ((CPU, 2), (CPU, 1)))
+    logits = all_logits(decoder, split, CachedSequence(BLOCKS), pair.ids, (30, 1, 14))
+    torch.testing.assert_close(logits, pair.expected, atol=1e-4, rtol=1e-4)
+    assert split.pools[1].nbytes * 3 == whole.nbytes
 
 
 def test_quantised_products_stay_close(pair: Pair) -> None:

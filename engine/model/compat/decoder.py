@@ -6,7 +6,7 @@ same in every other respect.
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 from transformers import PreTrainedModel
@@ -15,6 +15,7 @@ from engine.api import Precision
 from engine.errors import LoadCancelledError, ModelUnsupportedError
 from engine.kv.storage import PagedStorage
 from engine.model.batch import ForwardBatch, Segment
+from engine.model.compat.dispatch import DevicePlan
 from engine.model.compat.modules import is_expert_stack
 from engine.model.compat.paged_cache import SegmentStep, paged_cache
 from engine.model.compat.placing import Placer
@@ -50,18 +51,17 @@ class CompatDecoder:
         source: CompatSource,
         precision: Precision,
         compute_dtype: torch.dtype,
-        devices: Mapping[str, torch.device],
+        plan: DevicePlan,
         on_progress: Callable[[int, int], None],
         is_cancelled: Callable[[], bool],
     ) -> "CompatDecoder":
         """Read and pack all weights, one parameter at a time.
 
-        ``devices``: of the modules whose name starts so; "" is everything else.
         ``on_progress(done, total)`` counts tensors. Raises LoadCancelledError soon after
         ``is_cancelled()`` turns true.
         """
         model = build_skeleton(source.settings, compute_dtype, source.folder)
-        placer = Placer(model, precision, compute_dtype, devices, str(source.folder))
+        placer = Placer(model, precision, compute_dtype, plan.devices(model), str(source.folder))
         total = source.num_parameters
         for done, (name, value) in enumerate(source.parameters()):
             on_progress(min(done, total), total)
@@ -69,6 +69,7 @@ class CompatDecoder:
                 raise LoadCancelledError("Loading was stopped.")
             placer.place(name, value)
         placer.finish()
+        plan.connect(model)
         on_progress(total, total)
         if placer.device_of("").type == "cpu" and any(map(is_expert_stack, model.modules())):
             # the others gather the weights of each token's experts

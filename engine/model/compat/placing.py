@@ -183,11 +183,13 @@ class Placer:
 
     def _place_plain(self, spots: list[_Spot], values: torch.Tensor) -> None:
         dtype = self._dtype if values.is_floating_point() else values.dtype
-        values = values.to(self.device_of(spots[0].path), dtype)
-        parameter = nn.Parameter(values, requires_grad=False)
+        shared: dict[torch.device, nn.Parameter] = {}
         for spot in spots:
+            device = self.device_of(spot.path)
+            if device not in shared:
+                shared[device] = nn.Parameter(values.to(device, dtype), requires_grad=False)
             is_buffer = spot.name in dict(spot.module.named_buffers(recurse=False))
-            setattr(spot.module, spot.name, values if is_buffer else parameter)
+            setattr(spot.module, spot.name, shared[device].data if is_buffer else shared[device])
 
 
 def _tied_names(model: PreTrainedModel) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Loading: order, refusals, cancellation, and the starter model."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ from engine.errors import (
     ModelUnsupportedError,
     OutOfMemoryError,
 )
-from engine.model import loader
+from engine.model import loader, resolve
 from engine.model.batch import ForwardBatch, Segment
 from engine.model.loader import LoadedModel, load_model
+from engine.model.offloaded import OffloadedDecoder
 from engine.model.weight_cache import cache_folder
 from tests.helpers.gguf_files import ARRAY, STRING, llama_metadata, llama_parameters, write_llama
 
@@ -195,3 +197,19 @@ def test_starter_model(starter_model):
     ids = model.tokenizer.encode("The capital of France is", parse_special=False)
     best = int(logits(model, ids)[-1].argmax())
     assert model.tokenizer.token_bytes(best) == b" Paris"
+
+
+def test_layers_beyond_the_gpus_budget_run_on_the_cpu(tiny, monkeypatch):
+    """The GPU is a CPU under another name: what is planned and loaded is the same."""
+    whole = load(tiny, weights=Precision.FP32)
+    budget = whole.decoder.weights_bytes - 1 + 128 * 64 * 4
+    host = resolve.choose_machine(Device.CPU)
+    gpu = replace(host, device=Device.CUDA, host=host)
+    monkeypatch.setattr(loader, "choose_machine", lambda _wanted: gpu)
+    monkeypatch.setattr(loader, "_device", lambda _config: torch.device("cpu"))
+    model = load(tiny, weights=Precision.FP32, gpu_budget_bytes=budget, context_length=64)
+    assert isinstance(model.decoder, OffloadedDecoder)
+    assert model.info.kernels[0] == "1 of 2 layers on the CPU"
+    assert model.decoder.gpu_bytes + model.storage.pools[1].nbytes <= budget
+    ids = [3, 9, 27, 81, 5]
+    torch.testing.assert_close(logits(model, ids), logits(whole, ids))

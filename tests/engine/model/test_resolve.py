@@ -126,3 +126,52 @@ def test_cuda_that_is_not_there(monkeypatch):
 
 def _no_gpu() -> None:
     return None
+
+
+SPLIT = ModelOptions("tiny.gguf", weights=Precision.FP32)
+
+
+def split_machine(**changes) -> Machine:
+    return replace(GPU, host=replace(CPU, **changes))
+
+
+def packing_bytes(source) -> int:
+    return max(rows[0] * rows[-1] for rows in source.shapes.values()) * 4
+
+
+def test_a_model_within_the_gpus_budget_is_not_cut(source):
+    config = resolve(replace(SPLIT, gpu_budget_bytes=GB), source, split_machine())
+    assert (config.device, config.cpu_layers) == (Device.CUDA, 0)
+
+
+def test_what_the_gpu_cannot_hold_goes_to_the_cpu(source):
+    weights = estimate_weights(source.shapes, Precision.FP32)
+    layer = sum(
+        estimate_weights({name: shape}, Precision.FP32)
+        for name, shape in source.shapes.items()
+        if name.startswith("layers.1.")
+    )
+    budget = weights + packing_bytes(source) - layer // 2
+    options = replace(SPLIT, gpu_budget_bytes=budget, context_length=64)
+    config = resolve(options, source, split_machine())
+    assert (config.device, config.cpu_layers) == (Device.CUDA, 1)
+    assert config.context_length == 64
+    assert config.kv.num_blocks == 64 // 16
+    assert config.cpu_dtype == "float32"
+
+
+def test_a_gpu_that_holds_no_layer_leaves_all_to_the_cpu(source):
+    config = resolve(replace(SPLIT, gpu_budget_bytes=0), source, split_machine())
+    assert (config.device, config.cpu_layers) == (Device.CPU, 0)
+    assert config.context_length == 256
+
+
+def test_the_computer_must_hold_its_part(source):
+    machine = split_machine(available_bytes=100 << 20)
+    with pytest.raises(OutOfMemoryError):
+        resolve(replace(SPLIT, gpu_budget_bytes=0), source, machine)
+
+
+def test_a_budget_below_nothing_is_refused(source):
+    with pytest.raises(InvalidRequestError):
+        resolve(replace(SPLIT, gpu_budget_bytes=-1), source, split_machine())

@@ -21,6 +21,7 @@ from engine.core import EngineCore
 from engine.errors import LoadCancelledError, ModelCorruptError
 from engine.model.batch import ForwardInterruptedError
 from engine.model.compat.decoder import CompatDecoder
+from engine.model.compat.dispatch import DevicePlan
 from engine.model.compat.source import CompatSource
 from engine.runner import build_batch
 from engine.scheduling.plan import StepPlan
@@ -59,7 +60,7 @@ def build(
 ) -> CompatDecoder:
     with closing(CompatSource.open(folder)) as source:
         return CompatDecoder.build(
-            source, precision, torch.float32, {"": CPU}, on_progress, is_cancelled
+            source, precision, torch.float32, DevicePlan(CPU), on_progress, is_cancelled
         )
 
 
