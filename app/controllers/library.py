@@ -187,7 +187,8 @@ class LibraryController(QObject):
         self._note(path, None, words_for_library(error))
 
     def _note(self, path: str, sheet: ModelSheet | None, problem: str) -> None:
-        self._reading = None
+        if path == self._reading:
+            self._reading = None
         if (entry := self._entries.get(path)) is not None:
             self._entries[path] = replace(entry, sheet=sheet, problem=problem)
             self._show()

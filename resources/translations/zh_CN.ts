@@ -405,11 +405,11 @@
     </message>
     <message>
       <source>Load</source>
-      <translation>载入</translation>
+      <translation>加载</translation>
     </message>
     <message>
       <source>Loaded</source>
-      <translation>已载入</translation>
+      <translation>已加载</translation>
     </message>
     <message>
       <source>Loading the tokenizer</source>

@@ -248,3 +248,21 @@ def test_models_are_looked_for_beside_the_last_one(window, monkeypatch, tmp_path
     window.set_recent_models(["/gone/a.gguf", str(tmp_path / "b.gguf")])
     window.choose_model()
     assert asked == ["/models", str(tmp_path)]
+
+
+def test_the_library_stands_in_place_of_the_chat(window):
+    opened = heard(window.library_opened)
+    library, chat = window.findChild(LibraryPage), window._pages.chat
+    press(window, actions.LIBRARY)
+    assert library.isVisible()
+    assert not chat.isVisible()
+    press(window, actions.LIBRARY)
+    assert chat.isVisible()
+    window._pages.sidebar.library_requested.emit()
+    assert library.isVisible()
+    window._pages.sidebar.conversation_selected.emit(1)
+    assert chat.isVisible()
+    window.show_library()
+    library.closed.emit()
+    assert chat.isVisible()
+    assert len(opened) == 3

@@ -7,6 +7,7 @@ one delegate paints both. Unchanged rows are left alone, so selection and scroll
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from enum import IntEnum
+from html import escape
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -91,7 +92,8 @@ def _identity(row: Row) -> str | int:
 def _data(row: Row, role: int) -> Any:
     parts: dict[int, Any] = {
         Qt.ItemDataRole.DisplayRole: row.title,
-        Qt.ItemDataRole.ToolTipRole: row.path if isinstance(row, LibraryRow) else row.title,
+        # names come from strangers, and a tip that looks like markup would be read as such
+        Qt.ItemDataRole.ToolTipRole: f"<span>{escape(_tip(row))}</span>",
         Role.SUMMARY: _summary(row),
         Role.FIT: _fit(row),
         Role.VERDICT: _verdict(row),
@@ -101,6 +103,10 @@ def _data(row: Row, role: int) -> Any:
         spoken = (row.title, parts[Role.TAG], parts[Role.SUMMARY], parts[Role.VERDICT])
         return ", ".join(part for part in spoken if part)
     return parts.get(role)
+
+
+def _tip(row: Row) -> str:
+    return row.path if isinstance(row, LibraryRow) else row.title
 
 
 def _summary(row: Row) -> str:

@@ -82,6 +82,7 @@ class LibraryPage(QWidget):
         set_look(self._count, "small")
         self._list = self._build_list(themes)
         self._empty = self._build_empty()
+        self._left = QWidget(self)
         self._splitter = self._build_splitter()
         self._arrange()
         themes.changed.connect(self._on_theme)
@@ -123,6 +124,7 @@ class LibraryPage(QWidget):
     def show_downloads(self) -> None:
         """Open the download panel."""
         self._right.setCurrentWidget(self.downloads)
+        self._share()
         self.downloads.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # ------------------------------------------------------------------ building
@@ -175,8 +177,7 @@ class LibraryPage(QWidget):
         return label
 
     def _build_splitter(self) -> QSplitter:
-        left = QWidget(self)
-        column = QVBoxLayout(left)
+        column = QVBoxLayout(self._left)
         column.setContentsMargins(12, 4, 8, 8)
         column.setSpacing(4)
         for widget in (self._list, self._empty):
@@ -185,7 +186,7 @@ class LibraryPage(QWidget):
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(1)
-        splitter.addWidget(left)
+        splitter.addWidget(self._left)
         splitter.addWidget(self._right)
         splitter.setStretchFactor(0, 1)
         splitter.setStretchFactor(1, 1)
@@ -243,7 +244,8 @@ class LibraryPage(QWidget):
         if self._folders:
             self._menu.addSeparator()
         for path in self._folders:
-            action = self._menu.addAction(tr("Leave out {folder}", folder=Path(path).name or path))
+            name = (Path(path).name or path).replace("&", "&&")  # one would underline a letter
+            action = self._menu.addAction(tr("Leave out {folder}", folder=name))
             action.setToolTip(path)
             action.setData(path)
             action.triggered.connect(self._remove_folder)
@@ -266,6 +268,12 @@ class LibraryPage(QWidget):
 
     def _show_details(self) -> None:
         self._right.setCurrentWidget(self.details)
+        self._share()
+
+    def _share(self) -> None:
+        """Under each other there is no room for the list beside a download."""
+        is_wide = self._splitter.orientation() is Qt.Orientation.Horizontal
+        self._left.setVisible(is_wide or self._right.currentWidget() is self.details)
 
     def _show_state(self) -> None:
         """The list, or a sentence in its place; how many there are."""
@@ -310,6 +318,7 @@ class LibraryPage(QWidget):
         if self._splitter.orientation() is not wanted:
             self._splitter.setOrientation(wanted)
             self._splitter.setSizes([1, 1])
+        self._share()
         for button, text in (
             (self._back, tr("Back to the chat")),
             (self._refresh, tr("Search again")),

@@ -167,6 +167,13 @@ def test_rows_are_spoken_whole(page, rows):
     ]
 
 
+def test_markup_in_a_name_is_no_markup(page):
+    page.set_rows([LibraryRow("/x/<img src='y'>.gguf", "<b>", 10)])
+    tip = view_of(page).model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
+    assert "<img" not in tip
+    assert "&lt;img" in tip
+
+
 def test_everything_has_a_name(page, rows):
     page.set_rows(rows)
     for width in (820, 420):
@@ -182,6 +189,11 @@ def test_narrow_stands_under_each_other(page):
     assert splitter.orientation() is Qt.Orientation.Horizontal
     page.resize(420, 700)
     assert splitter.orientation() is Qt.Orientation.Vertical
+    assert page._left.isVisible()
+    page.show_downloads()
+    assert not page._left.isVisible()
+    page.downloads.closed.emit()
+    assert page._left.isVisible()
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
