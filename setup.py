@@ -13,7 +13,10 @@ from setuptools.command.build_ext import build_ext
 NATIVE = Path("engine/kernels/native")
 OPTIONS = {
     "msvc": ["/std:c++17", "/O2", "/EHsc"],
-    "unix": ["-std=c++17", "-O3", "-fvisibility=hidden", "-fno-math-errno", "-pthread"],
+    "unix": [
+        *("-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-fno-math-errno", "-pthread"),
+        "-Wno-maybe-uninitialized",  # GCC means its own AVX-512 header, at every use
+    ],
 }
 
 

@@ -128,7 +128,8 @@ class NativeDecoder:
         first = self._layers[0]
         parts = {"qkv": first.qkv, "o": first.o, **first.feed_forward.products}
         parts["head"] = self._head
-        return tuple(f"{name}: {linear.kernel}" for name, linear in parts.items())
+        lines = tuple(f"{name}: {linear.kernel}" for name, linear in parts.items())
+        return lines if self._step is None else (*lines, "layers: one native call a step")
 
     @torch.inference_mode()
     def forward(

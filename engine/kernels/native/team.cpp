@@ -13,7 +13,8 @@ namespace {
 
 // Long enough for the Python between two decode steps, too short to be seen in a power meter.
 constexpr auto kSpinBeforeSleep = std::chrono::microseconds(300);
-// A pause is 10 to 50 ns: after some microseconds a member that did not come is not running.
+// A pause is 10 to 50 ns: a member that is later than some microseconds is not running, and may be
+// waiting for this core. Spinning on for half a millisecond made the steps of a busy machine longer.
 constexpr int kPausesBeforeYield = 400;
 
 inline void pause() {

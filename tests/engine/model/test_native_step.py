@@ -144,6 +144,12 @@ def test_a_layer_computes_what_torch_does(config, index, twin):
     assert_same(run_all(decoder, lengths), run_all(twin(decoder), lengths))
 
 
+def test_the_sheet_says_how_layers_run(twin):
+    decoder = decoder_of(CONFIG)
+    assert decoder.kernels[-1] == "layers: one native call a step"
+    assert twin(decoder).kernels == decoder.kernels[:-1]
+
+
 @pytest.mark.parametrize("precision", [Precision.INT4, Precision.INT8])
 def test_first_tokens_agree_closely(precision, twin):
     decoder = decoder_of(CONFIG, precision)
