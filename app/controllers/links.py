@@ -3,8 +3,8 @@
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox
-from ui.chat.page import ChatPage
 
+from ui.chat.page import ChatPage
 from ui.i18n import tr
 
 SAFE_SCHEMES = frozenset({"http", "https", "mailto"})
