@@ -116,8 +116,8 @@ def _packed(product: Product, kind: Precision, target: Target) -> int:
 def _shares_int8_table(blueprint: Blueprint, precision: Precision, target: Target) -> bool:
     if blueprint.head is not None or target.is_cuda or not target.has_fast_int8:
         return False
-    is_as_filed = precision is Precision.INT4 and blueprint.is_four_bit
-    return precision is Precision.INT8 or (is_as_filed and not blueprint.is_table_four_bit)
+    is_wide = precision is Precision.INT4 and not blueprint.is_table_four_bit
+    return precision is Precision.INT8 or is_wide
 
 
 def _table_bytes(blueprint: Blueprint, precision: Precision, target: Target) -> int:

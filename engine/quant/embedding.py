@@ -51,18 +51,18 @@ def make_tied(
     """An embedding and the head that is its transpose, in one copy of the table where possible.
 
     Dense tables are shared as they are. INT8 ones on the CPU are shared as INT8 with one scale a
-    row, or as the native core packs them, which takes 4 bits as well; AUTO's as the file keeps
-    them. Elsewhere (torch's INT4, CUDA) the packed product cannot be read by rows and each keeps
-    its own.
+    row, or as the native core packs them; so are those of INT4 and AUTO, unless the file keeps
+    them in 4 bits, which the native core can share too. Elsewhere (torch's INT4, CUDA) the packed
+    product cannot be read by rows and each keeps its own.
     """
     if precision in {Precision.FP32, Precision.BF16}:
         dense = make_dense(weight, precision, compute_dtype, device)
         table = DenseWeight(dense.values)
         return Embedding(table, compute_dtype, device, is_shared=True), dense
-    is_eight_bit = precision is Precision.INT8 or (
-        precision is Precision.AUTO and isinstance(weight, GroupedInt8Weight | DenseWeight)
-    )
-    if device.type == "cpu" and (is_eight_bit or isinstance(weight, GroupedInt4Weight)):
+    # a head of 4 bits made from wider values costs far more likelihood than all layers together,
+    # and a table of 8 bits that both share takes no more memory than one each
+    is_eight_bit = precision is Precision.INT8 or not isinstance(weight, GroupedInt4Weight)
+    if device.type == "cpu":
         native = make_native(weight, Precision.INT8 if is_eight_bit else Precision.INT4)
         if native is not None:
             packed = PackedTable(native.matrix)

@@ -55,7 +55,10 @@ def test_folder_and_file_give_the_same_answer(tmp_path, starter_model, capsys):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_half_precision_folders(tmp_path, starter_model, capsys, dtype):
     folder = starter_folder(tmp_path / "half", starter_model, dtype)
-    assert "Paris" in chat(capsys, folder, "int8")["text"]
+    words = ["--weights", "int8", "--greedy", "--max-tokens", "4", "--json", "--context", "64"]
+    prompt = ["--raw", "--prompt", "The capital of France is"]
+    assert main(["chat", "--model", str(folder), *words, *prompt]) == 0
+    assert json.loads(capsys.readouterr().out)["text"].startswith(" Paris")
 
 
 def test_a_missing_shard_is_one_sentence(tmp_path, starter_model):

@@ -8,6 +8,7 @@ from typing import Any
 import safetensors.torch
 import torch
 
+from engine.model.architectures import find_family
 from engine.model.gguf_source import GgufSource
 from engine.model.hf_config import hf_names
 from engine.model.loader import open_checkpoint
@@ -96,7 +97,7 @@ def dequantized(
 ) -> dict[str, torch.Tensor]:
     """Every tensor of the starter model by its name in a folder."""
     source = open_checkpoint(starter)
-    names = hf_names(source.config.num_layers)
+    names = hf_names(source.config, find_family(source.config.model_type))
     tensors = {}
     for name, shape in source.shapes.items():
         if keep(name):

@@ -63,7 +63,10 @@ def test_tied_tables_are_counted_once(precision, bytes_per_value):
     assert (rows - exact).norm() / exact.norm() < 0.02
 
 
-def test_an_int4_head_keeps_its_own_copy():
-    embedding, head = make_tied(q8(), Precision.INT4, torch.float32, CPU)
-    assert embedding.nbytes > 0
-    assert head.nbytes > 0
+def test_a_wider_table_is_shared_in_eight_bits_beside_int4_layers():
+    weight = q8()
+    embedding, head = make_tied(weight, Precision.INT4, torch.float32, CPU)
+    assert embedding.nbytes == 0
+    x = torch.randn(5, 64)
+    exact = x @ weight.dequantize().T
+    assert (head(x) - exact).norm() / exact.norm() < 0.02
