@@ -16,6 +16,7 @@ def look_at_machine(device: Device, bytes_to_free: int = 0) -> tuple[Memory, Tar
         other = max(0, gpu.total_bytes - gpu.free_bytes - bytes_to_free)
         memory = Memory(gpu.total_bytes, gpu.free_bytes, other, bytes_to_free, is_cuda=True)
         return memory, Target(is_cuda=True, has_native_bf16=gpu.has_native_bf16)
+    from engine.kernels.library import open_core  # noqa: PLC0415 - imports torch
     from engine.quant.int4_cpu import has_fast_int4  # noqa: PLC0415 - imports torch
     from engine.quant.int8_cpu import has_fast_int8  # noqa: PLC0415 - imports torch
 
@@ -25,5 +26,6 @@ def look_at_machine(device: Device, bytes_to_free: int = 0) -> tuple[Memory, Tar
         has_native_bf16=has_native_bf16(),
         has_fast_int4=has_fast_int4(),
         has_fast_int8=has_fast_int8(),
+        has_core=open_core() is not None,
     )
     return memory, target

@@ -4,8 +4,8 @@ The textbook counts bits a parameter: a model of nominally 7 billion takes 28 GB
 BF16, 7 in INT8 and 3.5 in INT4 (Llama 7B really has 6.74 billion: 27.0, 13.5, 6.7 and 3.4).
 ``parameter_bytes`` is that figure. What is allocated is more: scales and zeros of every group,
 columns padded to whole tiles, an embedding that stays at 8 bits. ``allocated_bytes`` is that one,
-by the rules of ``engine.quant.linear`` and ``engine.quant.embedding``, and the loader's own
-``weights_bytes`` is what tests hold it to. Imports no torch.
+by the rules of ``engine.quant.linear``, ``engine.quant.embedding`` and the native core's packing,
+and the loader's own ``weights_bytes`` is what tests hold it to. Imports no torch.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,27 @@ _TILE = 64  # INT4: outputs of one packed tile
 _NF4_BLOCK = 64  # CUDA's INT4: weights that share a float maximum
 _INT8_ROW_BYTES = 8  # a float scale and an int32 zero point
 _TABLE_ROW_BYTES = 4
+_CORE_GROUP = 32  # the native core: columns of a group, rows of a block, bytes of a block's group
+_CORE_BLOCK_ROWS = 16
+_CORE_INT4_BYTES = 256 + 64
+_CORE_INT8_BYTES = 512 + 32
+_CORE_LINE = 64
 _BITS = {Precision.FP32: 32, Precision.BF16: 16, Precision.INT8: 8, Precision.INT4: 4}
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the weights are packed for."""
+    """What the weights are packed for. ``has_core``: the native core is there."""
 
     is_cuda: bool = False
     has_native_bf16: bool = False
     has_fast_int4: bool = True
     has_fast_int8: bool = True
+    has_core: bool = False
+
+    def takes(self, product: Product) -> bool:
+        """Whether the native core multiplies by a matrix of this shape."""
+        return self.has_core and not self.is_cuda and product.columns % _CORE_GROUP == 0
 
     def compute_bytes(self, precision: Precision) -> int:
         """Bytes of a value in the type the decoder computes in."""
@@ -73,6 +83,9 @@ def product_bytes(
 def head_bytes(blueprint: Blueprint, precision: Precision, target: Target) -> int:
     """Bytes the product for the logits reads, an embedding it shares included."""
     head = blueprint.head_product
+    if _shares_core_table(blueprint, precision, target):
+        is_four_bit = precision is Precision.INT4 and blueprint.is_table_four_bit
+        return _core_bytes(head, Precision.INT4 if is_four_bit else Precision.INT8)
     if _shares_int8_table(blueprint, precision, target):
         return head.rows * (head.columns + _TABLE_ROW_BYTES)
     return product_bytes(head, blueprint, precision, target)
@@ -85,7 +98,7 @@ def _kind(
     is_wider = blueprint.is_four_bit and not product.is_four_bit
     if precision is Precision.INT4 and is_wider:  # stays at the bits the file gives it
         precision = Precision.INT8
-    if target.is_cuda:
+    if target.is_cuda or target.takes(product):
         return precision
     can_pack = product.columns % product.group == 0 and target.has_fast_int4
     if precision is Precision.INT4 and not can_pack:
@@ -98,19 +111,34 @@ def _kind(
 def _packed(product: Product, kind: Precision, target: Target) -> int:
     rows, columns = product.rows, product.columns
     match kind:
+        case Precision.INT4 | Precision.INT8 if target.takes(product):
+            size = _core_bytes(product, kind)
         case Precision.INT4 if target.is_cuda:
-            return product.size // 2 + -(-product.size // _NF4_BLOCK) * 4
+            size = product.size // 2 + -(-product.size // _NF4_BLOCK) * 4
         case Precision.INT4:
             padded = -(-rows // _TILE) * _TILE
-            return padded * columns // 2 + padded * (columns // product.group) * _PAIR_BYTES
+            size = padded * columns // 2 + padded * (columns // product.group) * _PAIR_BYTES
         case Precision.INT8 if target.is_cuda:
-            return rows * (columns + 4)
+            size = rows * (columns + 4)
         case Precision.INT8:
-            return rows * (columns + _INT8_ROW_BYTES)
+            size = rows * (columns + _INT8_ROW_BYTES)
         case Precision.BF16:
-            return product.size * 2
+            size = product.size * 2
         case _:
-            return product.size * 4
+            size = product.size * 4
+    return size
+
+
+def _core_bytes(product: Product, kind: Precision) -> int:
+    """Bytes in the native core's layout: blocks of 16 rows, in whole cache lines."""
+    group_bytes = _CORE_INT4_BYTES if kind is Precision.INT4 else _CORE_INT8_BYTES
+    block = product.columns // _CORE_GROUP * group_bytes
+    return -(-product.rows // _CORE_BLOCK_ROWS) * -(-block // _CORE_LINE) * _CORE_LINE
+
+
+def _shares_core_table(blueprint: Blueprint, precision: Precision, target: Target) -> bool:
+    is_packed = precision in {Precision.INT4, Precision.INT8}
+    return blueprint.head is None and is_packed and target.takes(blueprint.head_product)
 
 
 def _shares_int8_table(blueprint: Blueprint, precision: Precision, target: Target) -> bool:
@@ -124,7 +152,10 @@ def _table_bytes(blueprint: Blueprint, precision: Precision, target: Target) -> 
     """Bytes of the embedding beside those of the head."""
     if blueprint.head is None:
         is_dense = precision in {Precision.FP32, Precision.BF16}
-        if is_dense or _shares_int8_table(blueprint, precision, target):
+        is_shared = _shares_core_table(blueprint, precision, target) or _shares_int8_table(
+            blueprint, precision, target
+        )
+        if is_dense or is_shared:
             return 0
     values, rows = blueprint.table_values, blueprint.vocab_size
     match blueprint.table_form:

@@ -9,6 +9,7 @@ import torch
 from engine.api import Device, ModelOptions, Precision
 from engine.devices import has_native_bf16
 from engine.errors import InvalidRequestError
+from engine.kernels.library import open_core
 from engine.model.loader import load_model
 from engine.planner.find import find_blueprint
 from engine.planner.geometry import KVPrecision
@@ -122,6 +123,7 @@ def here() -> Target:
         has_native_bf16=has_native_bf16(),
         has_fast_int4=has_fast_int4(),
         has_fast_int8=has_fast_int8(),
+        has_core=open_core() is not None,
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from engine.api import Precision
+from engine.kernels.library import open_core
 from engine.planner.blueprint import Blueprint, Product
 from engine.planner.find import find_blueprint
 from engine.planner.weights import (
@@ -25,7 +26,9 @@ from engine.quant.quantize import to_grouped_int4
 
 EVERY = (Precision.FP32, Precision.BF16, Precision.INT8, Precision.INT4)
 CPU = torch.device("cpu")
-TARGET = Target(has_fast_int4=has_fast_int4(), has_fast_int8=has_fast_int8())
+TARGET = Target(
+    has_fast_int4=has_fast_int4(), has_fast_int8=has_fast_int8(), has_core=open_core() is not None
+)
 
 
 def blueprint(**changes) -> Blueprint:
