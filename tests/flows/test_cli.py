@@ -12,7 +12,8 @@ import pytest
 pytestmark = pytest.mark.flow
 
 ROOT = Path(__file__).resolve().parents[2]
-QUESTION = "What is the capital of France?"
+# asked plainly, "The" and "L'" tie within 0.1 in full precision, and any rounding may decide it
+QUESTION = "Name the capital of France in one sentence."
 
 
 def engine(*words: str, stdin: str = "", code: int = 0) -> "subprocess.CompletedProcess[str]":

@@ -184,11 +184,11 @@ def test_everything_has_a_name(page, rows):
         assert child.accessibleName()
 
 
-def test_narrow_stands_under_each_other(page):
+def test_narrow_stands_under_each_other(page, qtbot):
     splitter = page._splitter
     assert splitter.orientation() is Qt.Orientation.Horizontal
-    page.resize(420, 700)
-    assert splitter.orientation() is Qt.Orientation.Vertical
+    page.resize(420, 700)  # an X server answers later
+    qtbot.waitUntil(lambda: splitter.orientation() is Qt.Orientation.Vertical)
     assert page._left.isVisible()
     page.show_downloads()
     assert not page._left.isVisible()
