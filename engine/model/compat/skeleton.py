@@ -4,6 +4,7 @@ Nothing a folder says is run as code, and nothing is fetched. What a model cache
 found by running it once on torch's meta device, where tensors have shapes and no values.
 """
 
+import logging
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -16,7 +17,6 @@ from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import Cache
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
-from transformers.utils.logging import set_verbosity_error
 
 from engine.errors import ModelUnsupportedError
 from engine.model.compat.modules import is_expert_stack
@@ -40,7 +40,7 @@ _MAX_LAYERS = 1_024
 _MAX_SIZE = 1 << 24
 _PROBE_TOKENS = 3
 # its warnings speak to programmers; what concerns the user is a sentence of ours
-set_verbosity_error()
+logging.getLogger("transformers").setLevel(logging.ERROR)
 _CODE = frozenset({"auto_map", "trust_remote_code", "attn_implementation", "_attn_implementation"})
 
 
