@@ -126,8 +126,10 @@ class Environment:
 
     def _fingerprint(self) -> str:
         digest = hashlib.sha256(f"{self.build} {self._version()}".encode())
-        for name in ("packaging/constraints.txt", "pyproject.toml"):
-            digest.update((self.root / name).read_bytes())
+        native = self.root / "engine" / "kernels" / "native"  # built by the installation
+        recipes = [self.root / name for name in ("packaging/constraints.txt", "pyproject.toml")]
+        for path in [*recipes, *sorted(native.glob("*.[ch]*"))]:
+            digest.update(path.read_bytes())
         return digest.hexdigest()
 
     def _version(self) -> str:

@@ -23,6 +23,9 @@ def root(tmp_path):
     (tmp_path / "packaging").mkdir()
     (tmp_path / "packaging" / "constraints.txt").write_text("a==1\n")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
+    native = tmp_path / "engine" / "kernels" / "native"
+    native.mkdir(parents=True)
+    (native / "team.cpp").write_text("// threads\n")
     return tmp_path
 
 
@@ -60,7 +63,10 @@ def test_the_second_time_only_looks(make, shell):
     assert len(shell.commands) == 1
 
 
-@pytest.mark.parametrize("changed", ["packaging/constraints.txt", "pyproject.toml"])
+@pytest.mark.parametrize(
+    "changed",
+    ["packaging/constraints.txt", "pyproject.toml", "engine/kernels/native/team.cpp"],
+)
 def test_new_pins_install_again(make, root, changed):
     make().prepare(offline=False)
     (root / changed).write_text("b==2\n")
