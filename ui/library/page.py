@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLayout,
     QLineEdit,
     QListView,
     QMenu,
@@ -38,6 +39,7 @@ from ui.theme import ThemeSource, set_look
 MARGIN = 18
 ICON = 14
 _WIDE = 620  # below it, the details stand under the list
+_NARROWEST = 320
 
 
 class LibraryPage(QWidget):
@@ -206,6 +208,8 @@ class LibraryPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
+        # the wide form must not keep the page from becoming narrow, which is when it changes
+        column.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         column.addLayout(head)
         column.addWidget(line)
         column.addWidget(self._splitter, 1)
@@ -305,6 +309,10 @@ class LibraryPage(QWidget):
             button.setIconSize(QSize(size, size))
         self._list.scheduleDelayedItemsLayout()
         self._turn()
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._themes.px(_NARROWEST), self._themes.px(_NARROWEST))
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -184,6 +184,13 @@ def test_everything_has_a_name(page, rows):
         assert child.accessibleName()
 
 
+def test_large_words_do_not_keep_it_wide(page, qtbot):
+    for name in page.findChildren(QPushButton):
+        name.setMinimumWidth(300)
+    page.resize(420, 700)
+    qtbot.waitUntil(lambda: page._splitter.orientation() is Qt.Orientation.Vertical)
+
+
 def test_narrow_stands_under_each_other(page, qtbot):
     splitter = page._splitter
     assert splitter.orientation() is Qt.Orientation.Horizontal
