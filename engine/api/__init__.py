@@ -35,6 +35,7 @@ from engine.api.model_info import ModelInfo
 from engine.api.options import (
     Device,
     GenerationRequest,
+    KVPrecision,
     Message,
     ModelOptions,
     Precision,
@@ -56,6 +57,7 @@ __all__ = [
     "Finished",
     "Fit",
     "GenerationRequest",
+    "KVPrecision",
     "LoadModel",
     "LoadProgress",
     "LoadStage",

@@ -26,6 +26,7 @@ class LoadStage(StrEnum):
     STARTING = "starting"
     READING_HEADER = "reading_header"
     TOKENIZER = "tokenizer"
+    CALIBRATION = "calibration"
     WEIGHTS = "weights"
     KV_CACHE = "kv_cache"
     WARM_UP = "warm_up"
@@ -47,7 +48,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
-    """How far a load is. ``done`` and ``total`` are bytes for WEIGHTS, else steps."""
+    """How far a load is. ``done`` and ``total`` are bytes for WEIGHTS, else steps.
+
+    CALIBRATION happens once a model, and takes minutes.
+    """
 
     path: str
     stage: LoadStage

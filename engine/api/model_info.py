@@ -39,3 +39,4 @@ class ModelInfo:
     has_chat_template: bool
     kernels: tuple[str, ...] = ()
     license: str = ""
+    is_calibrated: bool = False

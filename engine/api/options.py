@@ -17,6 +17,20 @@ class Precision(StrEnum):
     FP32 = "fp32"
 
 
+class KVPrecision(StrEnum):
+    """How keys and values are kept. AUTO: the narrowest type that costs neither speed nor answers.
+
+    BF16 is float16 where the hardware has no bfloat16. INT8 and INT4 keep a scale for each token
+    and head.
+    """
+
+    AUTO = "auto"
+    INT4 = "int4"
+    INT8 = "int8"
+    BF16 = "bf16"
+    FP32 = "fp32"
+
+
 class Device(StrEnum):
     """Where the model runs. AUTO: the GPU when one is found, else the CPU."""
 
@@ -63,6 +77,8 @@ class ModelOptions:
     ``threads`` None takes the physical cores. ``kv_budget_bytes`` None sizes the cache for one
     full context (and more where memory is plentiful). ``gpu_budget_bytes`` caps what weights and
     cache take on a GPU (None: what is free); layers that do not fit in it run on the CPU.
+    ``calibrated``: INT4 weights chosen with an eye on the model's own activations, made once and
+    kept; other precisions ignore it. ``kv`` is how the cache keeps keys and values.
     ``kv_cache`` False recomputes every step.
     ``max_batch_tokens`` is the token budget of one step, hence the largest prefill chunk.
     """
@@ -78,6 +94,8 @@ class ModelOptions:
     max_batch_tokens: int = 512
     max_streams: int = 32
     gpu_budget_bytes: int | None = None
+    calibrated: bool = False
+    kv: KVPrecision = KVPrecision.AUTO
 
 
 @dataclass(frozen=True, slots=True)

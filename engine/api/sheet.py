@@ -19,12 +19,16 @@ class PrecisionFit:
     """One way of keeping the weights. Bytes are estimates of what is held at most.
 
     ``largest_context``: tokens that would still fit beside the weights, 0 if none do.
+    ``decode_tokens_per_s`` is predicted from this machine's measured ceilings, None where these
+    have not been measured. ``cpu_layers`` of the model would run on the CPU beside a GPU.
     """
 
     precision: Precision
     fit: Fit
     num_bytes: int
     largest_context: int
+    decode_tokens_per_s: float | None = None
+    cpu_layers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class ModelSheet:
 
     ``stored``: how the file keeps most weights ("Q4_K", "BF16", "GPTQ"). ``default``: what AUTO
     would choose. ``fits`` has a line for each precision, with the memory that was free then.
+    ``calibration_s``: about how long the activation-aware choice of INT4 weights would take here,
+    None where it gains nothing or is not possible; ``is_calibrated``: it has been made and kept.
     ``num_heads`` and ``num_kv_heads`` are 0 where the header does not say one figure.
     """
 
@@ -51,6 +57,8 @@ class ModelSheet:
     license: str
     default: Precision
     fits: tuple[PrecisionFit, ...]
+    calibration_s: float | None = None
+    is_calibrated: bool = False
 
     @property
     def default_fit(self) -> PrecisionFit:

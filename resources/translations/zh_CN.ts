@@ -160,6 +160,10 @@
       <translation>选择…</translation>
     </message>
     <message>
+      <source>Choosing better INT4 weights</source>
+      <translation>正在挑选更好的 INT4 权重</translation>
+    </message>
+    <message>
       <source>Close</source>
       <translation>关闭</translation>
     </message>

@@ -113,6 +113,8 @@ def stage_words(stage: LoadStage) -> str:
             return tr("Reading the file")
         case LoadStage.TOKENIZER:
             return tr("Loading the tokenizer")
+        case LoadStage.CALIBRATION:
+            return tr("Choosing better INT4 weights")
         case LoadStage.WEIGHTS:
             return tr("Loading weights")
         case LoadStage.KV_CACHE:
