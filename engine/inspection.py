@@ -12,14 +12,25 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.api import Device, Fit, ModelSheet, Precision, PrecisionFit
+from engine.api import (
+    Device,
+    Fit,
+    Foresight,
+    KVPrecision,
+    ModelOptions,
+    ModelSheet,
+    Precision,
+    PrecisionFit,
+)
 from engine.errors import ModelCorruptError
 from engine.planner.find import find_blueprint
+from engine.planner.geometry import KVPrecision as PlannedKV
 from engine.planner.header import read_config_json
 from engine.planner.machine import look_at_machine
 from engine.planner.plan import Wish, plan
 from engine.planner.room import RUNTIME_BYTES, judge
 from engine.planner.weights import parameter_bytes, resolve_precision
+from engine.roofline import cache_path, read_ceilings
 
 if TYPE_CHECKING:
     from engine.model.source import Checkpoint
@@ -51,6 +62,33 @@ def inspect_model(path: str, bytes_to_free: int = 0) -> ModelSheet:
             path=path,
             reason="its header cannot be read",
         ) from error
+
+
+def foresee(options: ModelOptions, bytes_to_free: int = 0) -> Foresight:
+    """What loading with ``options`` would come to. Reads headers only and measures nothing.
+
+    ``bytes_to_free``: what the model that is loaded now would give back.
+
+    Raises:
+        ModelMissingError, ModelCorruptError, ModelUnsupportedError: as loading it would.
+        InvalidRequestError: an option is out of range.
+    """
+    blueprint = find_blueprint(options.path)
+    memory, target = look_at_machine(options.device, bytes_to_free)
+    kv = None if options.kv is KVPrecision.AUTO else PlannedKV(options.kv.value)
+    wish = Wish(options.weights, kv, options.context_length)
+    made = plan(blueprint, wish, memory, target, read_ceilings(cache_path()))
+    return Foresight(
+        precision=resolve_precision(blueprint, options.weights),
+        fit=Fit(made.verdict.value),
+        needed_bytes=made.peak_bytes,
+        available_bytes=made.available_bytes,
+        other_programs_bytes=memory.other_bytes,
+        largest_context=made.largest_context,
+        decode_tokens_per_s=made.predicted_decode_tokens_per_s,
+        cpu_layers=0,
+        reasons=made.reasons,
+    )
 
 
 def estimate_fit(

@@ -42,7 +42,7 @@ from engine.api.options import (
     Role,
     SamplingParams,
 )
-from engine.api.sheet import Fit, ModelSheet, PrecisionFit
+from engine.api.sheet import Fit, Foresight, ModelSheet, PrecisionFit
 from engine.api.timeline import Timeline
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "FinishReason",
     "Finished",
     "Fit",
+    "Foresight",
     "GenerationRequest",
     "KVPrecision",
     "LoadModel",

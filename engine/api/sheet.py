@@ -64,3 +64,27 @@ class ModelSheet:
     def default_fit(self) -> PrecisionFit:
         """The line of the precision that AUTO would choose."""
         return next(line for line in self.fits if line.precision is self.default)
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What loading a model with given options would come to, said before it is loaded.
+
+    ``precision`` is not AUTO. ``needed_bytes``: the most that would be held at once, on the GPU
+    and the computer together where ``cpu_layers`` of the layers run on the CPU beside a GPU.
+    ``available_bytes``: what is free for it, the model about to be replaced given back;
+    ``other_programs_bytes``: what other programs and the system hold. ``largest_context``: tokens
+    that would fit with a margin to spare, 0 if none do. ``decode_tokens_per_s`` is predicted from
+    this machine's measured ceilings, None where these have not been measured. ``reasons`` are
+    sentences in English; bytes are estimates.
+    """
+
+    precision: Precision
+    fit: Fit
+    needed_bytes: int
+    available_bytes: int
+    other_programs_bytes: int
+    largest_context: int
+    decode_tokens_per_s: float | None
+    cpu_layers: int
+    reasons: tuple[str, ...]

@@ -5,9 +5,14 @@ import json
 import pytest
 import torch
 
-from engine.api import Fit, Precision
-from engine.errors import ModelCorruptError, ModelMissingError, ModelUnsupportedError
-from engine.inspection import PRECISIONS, estimate_fit, inspect_model
+from engine.api import Device, Fit, KVPrecision, ModelOptions, Precision
+from engine.errors import (
+    InvalidRequestError,
+    ModelCorruptError,
+    ModelMissingError,
+    ModelUnsupportedError,
+)
+from engine.inspection import PRECISIONS, estimate_fit, foresee, inspect_model
 from engine.planner.plan import Wish, plan
 from tests.helpers.gguf_files import STRING, llama_metadata, llama_parameters, write_llama
 from tests.helpers.hf_folders import write_json, write_weights
@@ -127,3 +132,33 @@ def test_an_estimate_from_the_size_alone():
     assert line.fit is Fit.FITS
     assert line.num_bytes > 500_000
     assert estimate_fit(10**16, Precision.INT4).fit is Fit.TOO_LARGE
+
+
+@pytest.fixture
+def _unmeasured(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOKENTIDE_HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.usefixtures("_unmeasured")
+def test_foresight_goes_by_the_options(tmp_path):
+    path = str(write_llama(tmp_path / "tiny.gguf", llama_parameters()))
+    short = ModelOptions(path, Precision.INT8, Device.CPU, context_length=64)
+    seen = foresee(short, bytes_to_free=1 << 50)
+    assert (seen.precision, seen.fit, seen.cpu_layers) == (Precision.INT8, Fit.FITS, 0)
+    assert 0 < seen.needed_bytes < seen.available_bytes
+    assert seen.largest_context == 256
+    assert seen.decode_tokens_per_s is None
+    assert seen.reasons
+    long = foresee(ModelOptions(path, Precision.INT8, Device.CPU, context_length=256))
+    assert long.needed_bytes > seen.needed_bytes
+    wide = foresee(ModelOptions(path, Precision.FP32, Device.CPU, kv=KVPrecision.INT8))
+    assert wide.precision is Precision.FP32
+
+
+@pytest.mark.usefixtures("_unmeasured")
+def test_foresight_of_what_cannot_be_loaded(tmp_path):
+    path = str(write_llama(tmp_path / "tiny.gguf", llama_parameters()))
+    with pytest.raises(InvalidRequestError):
+        foresee(ModelOptions(path, context_length=0))
+    with pytest.raises(ModelMissingError):
+        foresee(ModelOptions(str(tmp_path / "none.gguf")))
