@@ -243,6 +243,7 @@ def build(
         tasks=make_tasks("store"),
         settings=settings,
         settings_path=paths.settings,
+        secrets_path=paths.secrets,
     )
     appearance = Appearance(app, settings, options.scheme)
     pages, page = _make_pages(appearance.themes)

@@ -98,7 +98,7 @@ def _run(
     crash_report: Path | None,
 ) -> tuple[int, bool]:
     """Show the window until it is closed; the exit status, and whether every thread has ended."""
-    settings = Settings.load(paths.settings)
+    settings = Settings.load(paths.settings, paths.secrets)
     language = arguments.lang or settings.text("language")
     translators = install_translators(app, language, resources_folder() / "translations")
     options = StartOptions(arguments.model, arguments.scheme, crash_report)

@@ -56,6 +56,11 @@ class Paths:
         return self.config / "settings.json"
 
     @property
+    def secrets(self) -> Path:
+        """Settings that nobody else may read, such as the hub's access token."""
+        return self.data / "secrets.json"
+
+    @property
     def lock(self) -> Path:
         """Held by the one running instance."""
         return self.data / "instance.lock"

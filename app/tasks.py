@@ -62,7 +62,8 @@ class SerialTasks(QObject):
         An error without ``on_error`` is logged. After ``close`` nothing runs any more.
         """
         if self._is_closed:
-            logger.info("Task after close dropped: %r", work)
+            # not what it was: its arguments may be a snapshot of the settings, token included
+            logger.info("A task came after %s was closed; it was dropped", self.objectName())
             return
         self._work.put(partial(self._perform, work, on_done, on_error))
 

@@ -18,3 +18,4 @@ class Services:
     tasks: Tasks
     settings: Settings
     settings_path: Path
+    secrets_path: Path

@@ -9,7 +9,7 @@ from app.controllers.appearance import Appearance
 from app.controllers.model import ModelController
 from app.controllers.services import Services
 from app.settings.declared import FIELDS, SHOWN_SECTIONS
-from app.settings.file import write_values
+from app.settings.values import write_settings
 from ui.i18n import tr
 from ui.main_window import MainWindow
 from ui.settings.fields import SettingValue
@@ -50,8 +50,9 @@ class SettingsController(QObject):
     def save(self) -> None:
         """Put all settings on disk, off the GUI thread."""
         services = self._services
+        files = services.settings_path, services.secrets_path
         services.tasks.run(
-            partial(write_values, services.settings_path, services.settings.snapshot()),
+            partial(write_settings, *files, services.settings.snapshot()),
             on_error=self._on_save_failed,
         )
 

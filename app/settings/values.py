@@ -1,6 +1,7 @@
 """The settings in force. Owned by the GUI thread; a snapshot of them goes to the disk.
 
-Knows the declared fields and what the engine wants to hear; no Qt.
+Knows the declared fields, which of them are secrets and so lie in a file of their own, and what
+the engine wants to hear; no Qt.
 """
 
 import logging
@@ -9,13 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from app.settings.declared import FIELDS, problem_with
-from app.settings.file import read_values
+from app.settings.file import read_values, write_values
 from engine.api import ModelOptions, Precision, SamplingParams
 from ui.settings.fields import SettingValue
 
 MIB = 1 << 20
 MAX_RECENT_MODELS = 8
+SECRETS = frozenset(key for key, field in FIELDS.items() if field.is_secret)
 logger = logging.getLogger(__name__)
+
+
+def write_settings(path: Path, secrets: Path, values: Mapping[str, Any]) -> None:
+    """Put a snapshot on disk: secrets into their own file, which only its owner may read.
+
+    Raises OSError. Secrets come first: a token that is being moved is in one file or in both.
+    """
+    kept = {key: values[key] for key in sorted(SECRETS) if values.get(key)}
+    if not kept:
+        secrets.unlink(missing_ok=True)
+    elif read_values(secrets) != kept:
+        write_values(secrets, kept)
+    write_values(path, {key: value for key, value in values.items() if key not in SECRETS})
 
 
 class Settings:
@@ -30,12 +45,25 @@ class Settings:
             elif (problem := problem_with(FIELDS[key], value)) is None:
                 self._values[key] = value
             else:
-                logger.warning("Setting %s: %r %s; the default is used", key, value, problem)
+                shown = "(a secret)" if key in SECRETS else repr(value)
+                logger.warning("Setting %s: %s %s; the default is used", key, shown, problem)
 
     @classmethod
-    def load(cls, path: Path) -> "Settings":
-        """Read the file; a missing or damaged one gives the defaults."""
-        return cls(read_values(path))
+    def load(cls, path: Path, secrets: Path | None = None) -> "Settings":
+        """Read the files; a missing or damaged one gives the defaults.
+
+        Secrets that an earlier version left among the settings move into ``secrets``.
+        """
+        stored = read_values(path)
+        if secrets is None:
+            return cls(stored)
+        values = {**stored, **read_values(secrets)}
+        if any(stored.get(key) for key in SECRETS):
+            try:
+                write_settings(path, secrets, values)
+            except OSError as error:
+                logger.warning("Secrets stay among the settings: %s", error)
+        return cls(values)
 
     def __getitem__(self, key: str) -> SettingValue:
         return self._values[key]
@@ -43,7 +71,8 @@ class Settings:
     def set(self, key: str, value: SettingValue) -> None:
         """Change one setting. Raises KeyError or ValueError for what is not declared so."""
         if (problem := problem_with(FIELDS[key], value)) is not None:
-            message = f"{key}: {value!r} {problem}"
+            shown = "(a secret)" if key in SECRETS else repr(value)
+            message = f"{key}: {shown} {problem}"
             raise ValueError(message)
         self._values[key] = value
 

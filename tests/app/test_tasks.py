@@ -1,6 +1,7 @@
 """Work off the GUI thread whose results come back to it in order."""
 
 import threading
+from functools import partial
 
 import pytest
 
@@ -86,3 +87,15 @@ def test_a_task_may_start_another(qtbot, tasks):
 
     tasks.run(lambda: 1, again)
     qtbot.waitUntil(lambda: seen == [1, 2, 3])
+
+
+def test_a_task_that_comes_too_late_is_dropped_without_telling_what_it_was(qtbot, caplog):
+    tasks = SerialTasks("late")
+    assert tasks.close(5)
+    ran = []
+    with caplog.at_level("INFO"):
+        tasks.run(partial(ran.append, "a token"))
+    assert "late was closed" in caplog.text
+    assert "a token" not in caplog.text
+    assert not ran
+    tasks.deleteLater()

@@ -80,7 +80,7 @@ class Desk:
         self.application: Application = build(
             app,
             self.paths,
-            Settings.load(self.paths.settings),
+            Settings.load(self.paths.settings, self.paths.secrets),
             options or StartOptions(),
             make_engine=make_engine or self.engines,
             make_tasks=ImmediateTasks if is_immediate else SerialTasks,

@@ -1,12 +1,16 @@
 """The settings in force."""
 
+import os
+import stat
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.settings.declared import FIELDS, problem_with
-from app.settings.file import write_values
-from app.settings.values import MAX_RECENT_MODELS, Settings
+from app.settings.file import read_values, write_values
+from app.settings.values import MAX_RECENT_MODELS, Settings, write_settings
 from engine.api import ModelOptions, Precision, SamplingParams
 
 
@@ -25,11 +29,12 @@ ALL_VALUES = st.fixed_dictionaries({}, optional={k: values_of(f) for k, f in FIE
 
 
 @given(stored=ALL_VALUES)
-def test_settings_survive_the_file(tmp_path_factory, stored):
-    path = tmp_path_factory.mktemp("settings") / "settings.json"
+def test_settings_survive_the_files(tmp_path_factory, stored):
+    folder = tmp_path_factory.mktemp("settings")
+    files = folder / "settings.json", folder / "data" / "secrets.json"
     settings = Settings(stored)
-    write_values(path, settings.snapshot())
-    assert Settings.load(path).values() == settings.values()
+    write_settings(*files, settings.snapshot())
+    assert Settings.load(*files).values() == settings.values()
     assert {key: settings[key] for key in stored} == stored
 
 
@@ -87,3 +92,59 @@ def test_recent_models_are_latest_first_without_doubles():
     recent = settings.recent_models()
     assert recent[0] == "/m9.gguf"
     assert len(recent) == len(set(recent)) == MAX_RECENT_MODELS
+
+
+# ---------------------------------------------------------------------- secrets
+
+TOKEN = "hf_not-for-the-eyes-of-others"
+
+
+@pytest.fixture
+def files(tmp_path):
+    return tmp_path / "config" / "settings.json", tmp_path / "data" / "secrets.json"
+
+
+def test_a_token_lies_in_its_own_file_for_its_owner_alone(files):
+    settings = Settings({"hub_token": TOKEN, "zoom": 1.5})
+    write_settings(*files, settings.snapshot())
+    assert TOKEN not in files[0].read_text()
+    assert read_values(files[1]) == {"hub_token": TOKEN}
+    if sys.platform != "win32":  # there the user's profile folder is what keeps others out
+        assert stat.S_IMODE(files[1].stat().st_mode) == 0o600
+    assert Settings.load(*files).text("hub_token") == TOKEN
+    assert Settings.load(*files)["zoom"] == 1.5
+
+
+def test_a_token_that_is_taken_away_leaves_no_file(files):
+    write_settings(*files, Settings({"hub_token": TOKEN}).snapshot())
+    write_settings(*files, Settings().snapshot())
+    assert not files[1].exists()
+    assert Settings.load(*files).text("hub_token") == ""
+
+
+def test_a_token_among_the_settings_of_an_earlier_version_moves(files):
+    write_values(files[0], {"hub_token": TOKEN, "zoom": 1.5, "from_the_future": 7})
+    settings = Settings.load(*files)
+    assert settings.text("hub_token") == TOKEN
+    assert read_values(files[0]) == {"zoom": 1.5, "from_the_future": 7}
+    assert read_values(files[1]) == {"hub_token": TOKEN}
+
+
+def test_a_token_that_cannot_move_stays_and_is_not_told(files, monkeypatch, logfail):
+    logfail.expect("Secrets stay among the settings: .*No space left")
+    write_values(files[0], {"hub_token": TOKEN})
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert Settings.load(*files).text("hub_token") == TOKEN
+    assert read_values(files[0]) == {"hub_token": TOKEN}
+
+
+def test_no_complaint_shows_a_token(logfail, caplog):
+    logfail.expect("Setting hub_token: .a secret. is not of kind text")
+    settings = Settings({"hub_token": [TOKEN]})
+    with pytest.raises(ValueError, match="a secret") as refused:
+        settings.set("hub_token", [TOKEN])
+    assert TOKEN not in str(refused.value) + caplog.text
