@@ -54,7 +54,7 @@ class LayerBuilder:
         return DecoderLayer(
             qkv=self._product(at + "q", at + "k", at + "v"),
             o=self._product(at + "o"),
-            feed_forward=self._experts(at) if self._config.experts else self._gated(at),
+            feed_forward=self._experts(at) if self._config.has_experts(index) else self._gated(at),
             attention_norm=self.norm(at + "attention_norm") if before else None,
             post_attention_norm=self.norm(at + "post_attention_norm") if after else None,
             ffn_norm=self.norm(at + "ffn_norm") if before else None,

@@ -71,7 +71,8 @@ class ModelConfig:
     become c tanh(s / c) (0: as they are), ``logit_softcap`` likewise. The layers marked in
     ``sliding_layers`` see the last ``sliding_window`` tokens only, and rotate by
     ``local_rope_theta``, unscaled, if it is not 0. Those marked in ``unrotated_layers`` do not
-    rotate. Either is empty or has one mark a layer.
+    rotate, and those in ``dense_layers`` have one feed-forward block in place of the experts. Each is
+    empty or has one mark a layer.
     """
 
     model_type: str
@@ -108,6 +109,7 @@ class ModelConfig:
     local_rope_theta: float = 0.0
     unrotated_layers: tuple[bool, ...] = ()
     experts: ExpertConfig | None = None
+    dense_layers: tuple[bool, ...] = ()
 
     def is_sliding(self, layer: int) -> bool:
         """Whether ``layer`` sees no further back than the window."""
@@ -116,6 +118,12 @@ class ModelConfig:
     def is_rotated(self, layer: int) -> bool:
         """Whether ``layer`` rotates q and k by their position."""
         return not self.unrotated_layers or not self.unrotated_layers[layer]
+
+    def has_experts(self, layer: int) -> bool:
+        """Whether ``layer`` sends each token to a few of many feed-forward blocks."""
+        if self.experts is None:
+            return False
+        return not self.dense_layers or not self.dense_layers[layer]
 
 
 def check_config(config: ModelConfig, path: str) -> ModelConfig:
@@ -177,7 +185,7 @@ def _check_rotation(config: ModelConfig, path: str) -> None:
 
 
 def _check_layers(config: ModelConfig, path: str) -> None:
-    for marks in (config.sliding_layers, config.unrotated_layers):
+    for marks in (config.sliding_layers, config.unrotated_layers, config.dense_layers):
         if marks and len(marks) != config.num_layers:
             raise corrupt(path, f"it describes {len(marks)} layers, not {config.num_layers}")
     if any(config.sliding_layers) and not 0 < config.sliding_window <= _MAX_CONTEXT:

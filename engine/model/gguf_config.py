@@ -1,6 +1,6 @@
 """A ModelConfig from GGUF metadata."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from engine.model.architectures import find_gguf_family
@@ -145,8 +145,14 @@ def _factors(file: GgufTensors, fields: Fields, name: str) -> tuple[float, ...]:
     return tuple(values)
 
 
-def gguf_names(config: ModelConfig, family: Family) -> Mapping[str, str]:
-    """Canonical parameter name -> tensor name in the file."""
+def gguf_names(
+    config: ModelConfig, family: Family, stored: Collection[str] = ()
+) -> Mapping[str, str]:
+    """Canonical parameter name -> tensor name in the file.
+
+    ``stored``: all names of the file; older ones keep each expert's matrix in a tensor of its own.
+    """
+    is_apart = "blk.0.ffn_down.0.weight" in stored
     parts = {
         "attention_norm": "attn_norm.weight",
         "post_attention_norm": "post_attention_norm.weight",
@@ -164,7 +170,9 @@ def gguf_names(config: ModelConfig, family: Family) -> Mapping[str, str]:
     for part in ("gate", "up", "down"):
         parts[part] = f"ffn_{part}.weight"
         parts[f"{part}_bias"] = f"ffn_{part}.bias"
-        parts[f"experts.{{e}}.{part}"] = f"ffn_{part}_exps.weight"
+        parts[f"experts.{{e}}.{part}"] = (
+            f"ffn_{part}.{{e}}.weight" if is_apart else f"ffn_{part}_exps.weight"
+        )
     ends = {
         "embed": "token_embd.weight",
         "norm": "output_norm.weight",

@@ -42,7 +42,7 @@ class GgufSource(Checkpoint):
             raise ValueError(f"no family is called {self._config.model_type}")
         self._is_interleaved = family.is_interleaved
         stored = {name: info.shape for name, info in file.tensors.items()}
-        names = gguf_names(self._config, family)
+        names = gguf_names(self._config, family, stored)
         self._places = find_places(self._config, names, stored, self.path)
         self._shapes = present_shapes(self._config, self._places)
         for tensor in {place.tensor for place in self._places.values()}:

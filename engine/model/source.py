@@ -87,9 +87,10 @@ def required_shapes(config: ModelConfig) -> dict[str, Shape]:
     shapes: dict[str, Shape] = {"embed": (config.vocab_size, hidden), "norm": (hidden,)}
     if not config.tie_word_embeddings:
         shapes["head"] = (config.vocab_size, hidden)
-    layer = _norm_shapes(config) | _attention_shapes(config) | _feed_forward_shapes(config)
+    layer = _norm_shapes(config) | _attention_shapes(config)
+    dense, mixed = layer | _dense_shapes(config), layer | _expert_shapes(config)
     for index in range(config.num_layers):
-        for name, shape in layer.items():
+        for name, shape in (mixed if config.has_experts(index) else dense).items():
             shapes[f"layers.{index}.{name}"] = shape
     return shapes
 
@@ -121,11 +122,15 @@ def _attention_shapes(config: ModelConfig) -> dict[str, Shape]:
     }
 
 
-def _feed_forward_shapes(config: ModelConfig) -> dict[str, Shape]:
+def _dense_shapes(config: ModelConfig) -> dict[str, Shape]:
     hidden, inner = config.hidden_size, config.intermediate_size
+    return {"gate": (inner, hidden), "up": (inner, hidden), "down": (hidden, inner)}
+
+
+def _expert_shapes(config: ModelConfig) -> dict[str, Shape]:
     if config.experts is None:
-        return {"gate": (inner, hidden), "up": (inner, hidden), "down": (hidden, inner)}
-    inner = config.experts.intermediate_size
+        return {}
+    hidden, inner = config.hidden_size, config.experts.intermediate_size
     shapes: dict[str, Shape] = {"router": (config.experts.count, hidden)}
     for expert in range(config.experts.count):
         shapes[f"experts.{expert}.gate"] = (inner, hidden)
@@ -144,16 +149,15 @@ def optional_shapes(config: ModelConfig) -> dict[str, Shape]:
         "v_bias": (keys,),
         "o_bias": (config.hidden_size,),
     }
-    if config.experts is None:
-        layer |= {
-            "gate_bias": (config.intermediate_size,),
-            "up_bias": (config.intermediate_size,),
-            "down_bias": (config.hidden_size,),
-        }
+    dense = layer | {
+        "gate_bias": (config.intermediate_size,),
+        "up_bias": (config.intermediate_size,),
+        "down_bias": (config.hidden_size,),
+    }
     return {
         f"layers.{index}.{name}": shape
         for index in range(config.num_layers)
-        for name, shape in layer.items()
+        for name, shape in (layer if config.has_experts(index) else dense).items()
     }
 
 

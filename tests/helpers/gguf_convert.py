@@ -31,8 +31,11 @@ _OPTIONAL = {
 }
 
 
-def write_gguf(path: Path, model: PreTrainedModel) -> Path:
-    """Write ``model`` in float32, without a tokenizer."""
+def write_gguf(path: Path, model: PreTrainedModel, *, experts_apart: bool = False) -> Path:
+    """Write ``model`` in float32, without a tokenizer.
+
+    ``experts_apart``: each expert's matrix is a tensor, as before the format knew stacks of them.
+    """
     config = model.config
     arch = _ARCHITECTURES.get(config.model_type, config.model_type)
     writer = gguf.GGUFWriter(path, arch)
@@ -53,13 +56,25 @@ def write_gguf(path: Path, model: PreTrainedModel) -> Path:
         if value is not None:
             getattr(writer, method)(value)
     _write_rope(writer, model, head_dim)
-    for name, values in _tensors(model, arch, head_dim).items():
+    tensors = _tensors(model, arch, head_dim)
+    for name, values in (_unstacked(tensors) if experts_apart else tensors).items():
         writer.add_tensor(name, values.contiguous().numpy())
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def _unstacked(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    apart: dict[str, torch.Tensor] = {}
+    for name, values in tensors.items():
+        if name.endswith("_exps.weight"):
+            stem = name.removesuffix("_exps.weight")
+            apart |= {f"{stem}.{expert}.weight": part for expert, part in enumerate(values)}
+        else:
+            apart[name] = values
+    return apart
 
 
 def _write_rope(writer: gguf.GGUFWriter, model: PreTrainedModel, head_dim: int) -> None:

@@ -201,6 +201,18 @@ CASES = {
             "norm_topk_prob": False,
         },
     ),
+    "qwen3_moe, dense layers between": Case(
+        "qwen3_moe",
+        {
+            "head_dim": 16,
+            "num_hidden_layers": 6,
+            "num_experts": 4,
+            "num_experts_per_tok": 2,
+            "moe_intermediate_size": 24,
+            "mlp_only_layers": [3],
+            "decoder_sparse_step": 2,
+        },
+    ),
     "mixtral": Case(
         "mixtral",
         {
@@ -312,6 +324,19 @@ def test_a_gguf_file_gives_the_same_logits(case: Case, tmp_path: Path) -> None:
         decoder = build_native(source)
     storage = make_storage(decoder.config, num_blocks=20, block_size=8)
     logits = all_logits(decoder, storage, CachedSequence(BLOCKS), ids.tolist(), (40, 35))
+    torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_an_older_gguf_file_keeps_each_expert_apart(tmp_path: Path) -> None:
+    model = _random_model(GGUF_CASES["mixtral"])
+    ids = torch.randint(97, (20,), generator=torch.Generator().manual_seed(1))
+    with torch.inference_mode():
+        expected = model(ids.unsqueeze(0), use_cache=False).logits[0]
+    path = write_gguf(tmp_path / "tiny.gguf", model, experts_apart=True)
+    with closing(GgufSource.open(path)) as source:
+        decoder = build_native(source)
+    storage = make_storage(decoder.config, num_blocks=20, block_size=8)
+    logits = all_logits(decoder, storage, CachedSequence(BLOCKS), ids.tolist(), (20,))
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
 
 

@@ -1,4 +1,4 @@
-"""Qwen3 with a mixture of experts in every layer."""
+"""Qwen3 with a mixture of experts in every layer, or in every so many of them."""
 
 from dataclasses import replace
 from types import MappingProxyType
@@ -9,10 +9,8 @@ from engine.model.fields import Fields
 
 
 def _describe(config: ModelConfig, fields: Fields) -> ModelConfig:
-    if fields.whole("decoder_sparse_step", 1) != 1 or fields.ids("mlp_only_layers"):
-        raise fields.unsupported("layers with and without experts")
     config = with_experts(
-        replace(config, qk_norm="head"),
+        replace(config, qk_norm="head", dense_layers=_dense_layers(config, fields)),
         fields,
         fields.whole("moe_intermediate_size"),
         normal=fields.flag("norm_topk_prob", default=True),
@@ -20,6 +18,16 @@ def _describe(config: ModelConfig, fields: Fields) -> ModelConfig:
     if not fields.flag("use_sliding_window", default=False):
         return config
     return with_window(config, fields, every_layer)
+
+
+def _dense_layers(config: ModelConfig, fields: Fields) -> tuple[bool, ...]:
+    """The layers config.json names, and all but each ``decoder_sparse_step``-th; empty for none."""
+    step = fields.whole("decoder_sparse_step", 1)
+    if step < 1:
+        raise fields.unsupported(f"experts in every {step}th layer")
+    named = set(fields.ids("mlp_only_layers"))
+    marks = tuple(i in named or (i + 1) % step != 0 for i in range(config.num_layers))
+    return marks if any(marks) else ()
 
 
 FAMILY = Family(

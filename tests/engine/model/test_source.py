@@ -74,6 +74,26 @@ def test_experts_are_rows_of_a_stack():
     assert places["layers.0.experts.3.down"] == Place("blk.0.ffn_down_exps.weight", 96, 32, 128)
 
 
+def test_experts_of_an_older_file_are_tensors():
+    config = replace(CONFIG, qk_norm="head", experts=ExpertConfig(4, 2, 16))
+    names = gguf_names(config, qwen3_moe.FAMILY, {"blk.0.ffn_down.0.weight"})
+    assert names["layers.0.experts.3.down"] == "blk.0.ffn_down.3.weight"
+    stored = {names[name]: shape for name, shape in required_shapes(config).items()}
+    places = find_places(config, names, stored, "here")
+    assert places["layers.0.experts.2.up"] == Place("blk.0.ffn_up.2.weight", 0, 16, 16)
+
+
+def test_some_layers_may_do_without_experts():
+    config = replace(
+        CONFIG, num_layers=2, experts=ExpertConfig(4, 2, 16), dense_layers=(True, False)
+    )
+    shapes = required_shapes(config)
+    assert shapes["layers.0.gate"] == (CONFIG.intermediate_size, 32)
+    assert "layers.0.router" not in shapes
+    assert shapes["layers.1.experts.0.gate"] == (16, 32)
+    assert "layers.1.gate" not in shapes
+
+
 def test_norms_are_those_of_the_family():
     config = replace(CONFIG, norms="after", qk_norm="projection")
     shapes = required_shapes(config)
