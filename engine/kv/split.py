@@ -48,6 +48,10 @@ class SplitStorage(PagedStorage):
         pool.append(own_layer, slots.to(pool.device), keys_values)
 
     @override
+    def block_tensors(self, block: int) -> tuple[torch.Tensor, ...]:
+        return tuple(tensor for pool in self.pools for tensor in pool.block_tensors(block))
+
+    @override
     def reader(self, block_ids: Sequence[int], length: int, dtype: torch.dtype) -> KVReader:
         readers = [pool.reader(block_ids, length, dtype) for pool in self.pools]
         return _SplitReader(

@@ -98,6 +98,15 @@ class PagedStorage:
         heads = self.geometry.num_kv_heads
         return _ViewReader(window[:, :heads].unbind(0), window[:, heads:].unbind(0))
 
+    def block_tensors(self, block: int) -> tuple[torch.Tensor, ...]:
+        """Views of everything one block holds, in a fixed order and with fixed shapes.
+
+        What is written to them is in the cache: blocks are copied, kept on disk and brought back
+        through them (see ``engine.kv.transfer``).
+        """
+        size = self.geometry.block_size
+        return (self._pool.narrow(2, block * size, size),)
+
     def gather(self, layer: int, blocks: torch.Tensor) -> torch.Tensor:
         """Copy blocks (int64 [n]) side by side: [2 * num_kv_heads, n * block_size, head_dim].
 
