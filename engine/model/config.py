@@ -72,7 +72,7 @@ class ModelConfig:
     ``sliding_layers`` see the last ``sliding_window`` tokens only, and rotate by
     ``local_rope_theta``, unscaled, if it is not 0. Those marked in ``unrotated_layers`` do not
     rotate, and those in ``dense_layers`` have one feed-forward block in place of the experts. Each is
-    empty or has one mark a layer.
+    empty or has one mark a layer. ``notes``: what a user should know of the checkpoint, in words.
     """
 
     model_type: str
@@ -110,6 +110,7 @@ class ModelConfig:
     unrotated_layers: tuple[bool, ...] = ()
     experts: ExpertConfig | None = None
     dense_layers: tuple[bool, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def is_sliding(self, layer: int) -> bool:
         """Whether ``layer`` sees no further back than the window."""

@@ -1,6 +1,7 @@
 """A ModelConfig from a folder's config.json, as Hugging Face models are published."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from engine.errors import ModelMissingError
@@ -9,6 +10,7 @@ from engine.model.config import Activation, ModelConfig, RopeScaling, check_conf
 from engine.model.family import Family, layer_names
 from engine.model.fields import Fields
 from engine.model.safetensors import read_json
+from engine.model.wrapped_text import ONLY_TEXT, WRAPPERS, text_values
 
 _MAX_CONFIG_BYTES = 10_000_000
 _ACTIVATIONS: Mapping[str, Activation] = {"silu": "silu", "gelu_pytorch_tanh": "gelu_tanh"}
@@ -22,13 +24,18 @@ def read_hf_config(folder: Path) -> ModelConfig:
     """
     if not (folder / "config.json").is_file():
         raise ModelMissingError(f"There is no config.json in {folder}.", path=str(folder))
-    fields = Fields(read_json(folder / "config.json", _MAX_CONFIG_BYTES), str(folder))
+    values = read_json(folder / "config.json", _MAX_CONFIG_BYTES)
+    whole = Fields(values, str(folder))
+    outer_type = whole.text("model_type")
+    is_wrapped = outer_type in WRAPPERS
+    fields = Fields(text_values(values), str(folder)) if is_wrapped else whole
     model_type = fields.text("model_type")
     family = find_family(model_type)
     if family is None:
-        raise fields.unsupported(f"the architecture {model_type[:40]!a}")
+        raise fields.unsupported(f"the architecture {(model_type or outer_type)[:40]!a}")
     config = check_config(_read_sizes(fields, family, folder), str(folder))
-    return check_config(family.describe(config, fields), str(folder))
+    described = check_config(family.describe(config, fields), str(folder))
+    return replace(described, notes=(ONLY_TEXT,)) if is_wrapped else described
 
 
 def _read_sizes(fields: Fields, family: Family, folder: Path) -> ModelConfig:

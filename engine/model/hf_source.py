@@ -1,6 +1,7 @@
 """A folder of safetensors files as a source of canonical weights."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -19,6 +20,7 @@ from engine.model.source import (
     find_places,
     present_shapes,
 )
+from engine.model.wrapped_text import text_prefix, wrapped_name
 from engine.quant.layout import DenseWeight, Weight
 
 
@@ -37,7 +39,6 @@ class HfSource(Checkpoint):
         ``scheme``: how some of the matrices were quantised before they were published.
         """
         self.folder = folder
-        self._config = config
         self._files = files
         family = find_family(config.model_type)
         if family is None:
@@ -48,7 +49,12 @@ class HfSource(Checkpoint):
         self._packed = None if scheme is None else Prequantized(scheme, self._owner, str(folder))
         if self._packed is not None:
             stored |= self._packed.shapes
-        self._places = find_places(config, hf_names(config, family), stored, str(folder))
+        prefix = text_prefix(stored)
+        names = {n: wrapped_name(t, prefix) for n, t in hf_names(config, family).items()}
+        if prefix:  # the wrapper's flag is about classes; what counts is whether there is a head
+            config = replace(config, tie_word_embeddings=names["head"] not in stored)
+        self._config = config
+        self._places = find_places(config, names, stored, str(folder))
         self._shapes = present_shapes(config, self._places)
         self._bytes_read = 0
 

@@ -312,6 +312,6 @@ def _describe(
         kv_dtype=config.kv_dtype,
         load_ns=load_ns,
         has_chat_template=has_template,
-        kernels=decoder.kernels,
+        kernels=(*decoder.kernels, *model.notes),
         license=model.license,
     )
