@@ -7,6 +7,7 @@ import torch
 from typing_extensions import override
 
 from engine.config import KVGeometry
+from engine.kv.quantized import make_storage
 from engine.kv.storage import KVReader, PagedStorage
 
 
@@ -20,19 +21,17 @@ class SplitStorage(PagedStorage):
     def __init__(
         self,
         geometry: KVGeometry,
-        dtype: torch.dtype,
         runs: Sequence[tuple[torch.device, int]],
     ) -> None:
         """Allocate a pool for each run: a device, and how many consecutive layers lie on it."""
         if sum(count for _device, count in runs) != geometry.num_layers:
             raise ValueError(f"the runs {runs} do not make {geometry.num_layers} layers")
         self.geometry = geometry
-        self.dtype = dtype
         self.device = runs[0][0]
         self.pools = tuple(
-            PagedStorage(replace(geometry, num_layers=count), dtype, device)
-            for device, count in runs
+            make_storage(replace(geometry, num_layers=count), device) for device, count in runs
         )
+        self.dtype = self.pools[0].dtype
         self._places = tuple(
             (pool, layer) for pool in self.pools for layer in range(pool.geometry.num_layers)
         )

@@ -4,16 +4,15 @@ Knows the layout of the pool and how a request's tokens are read back from it. W
 to whom is decided in ``engine.kv.manager``; attention itself is in ``engine.model.attention``.
 """
 
-import math
-import mmap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from typing_extensions import override
 
-from engine.config import KVGeometry
+from engine.config import KVFormat, KVGeometry
+from engine.kv.memory import Scratch, lazy_zeros
 
 
 class KVReader(Protocol):
@@ -28,6 +27,28 @@ class KVReader(Protocol):
         ...
 
 
+@runtime_checkable
+class SpanReader(KVReader, Protocol):
+    """A reader that makes K and V again from quantised codes, a span of tokens at a time.
+
+    ``rotation``: orthogonal, float32 [head_dim, head_dim]. Spans come rotated by it: scores are
+    those of queries times ``rotation``, and what is mixed from V is to be multiplied by its
+    transpose. ``read`` returns K and V as they were appended.
+    """
+
+    rotation: torch.Tensor
+
+    def spans(self, layer: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """K and V, each [num_kv_heads, n, head_dim], in order, no longer than a fixed length."""
+        ...
+
+
+def float_type(kept: KVFormat) -> torch.dtype:
+    """The torch type of a floating format."""
+    dtype: torch.dtype = getattr(torch, kept.value)
+    return dtype
+
+
 class PagedStorage:
     """K and V of every layer in fixed-size blocks.
 
@@ -36,17 +57,19 @@ class PagedStorage:
     blocks lie side by side is read as a view, and any other with one gather.
     """
 
-    def __init__(self, geometry: KVGeometry, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, geometry: KVGeometry, device: torch.device) -> None:
+        """Allocate the pool; ``geometry.format`` is a floating one."""
+        dtype = float_type(geometry.format)
         self.geometry = geometry
         self.dtype = dtype
         self.device = device
         slots = geometry.num_blocks * geometry.block_size
         heads = 2 * geometry.num_kv_heads
         shape = (geometry.num_layers, heads, slots, geometry.head_dim)
-        self._pool = _zeros(shape, dtype, device)
+        self._pool = lazy_zeros(shape, dtype, device)
         self._layers = self._pool.unbind(0)
-        self._gathered = _Scratch(device)
-        self._converted = _Scratch(device)
+        self._gathered = Scratch(device)
+        self._converted = Scratch(device)
 
     @property
     def pool(self) -> torch.Tensor:
@@ -120,36 +143,6 @@ class PagedStorage:
     def convert(self, stored: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """Copy ``stored`` into ``dtype``; the next conversion overwrites it."""
         return self._converted.take(tuple(stored.shape), dtype).copy_(stored)
-
-
-def _zeros(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Zeros; on the CPU the system commits each page when it is first written.
-
-    torch would write all of them now: a second for a gigabyte that may never be used.
-    """
-    if device.type != "cpu":
-        return torch.zeros(shape, dtype=dtype, device=device)
-    # not numpy.zeros: it asks for huge pages, and a token in each head would commit 2 MB
-    pages = mmap.mmap(-1, math.prod(shape) * dtype.itemsize)
-    return torch.frombuffer(pages, dtype=dtype).view(*shape)
-
-
-class _Scratch:
-    """Memory that is used again at every read.
-
-    A fresh large tensor costs page faults, several times the copy that fills it.
-    """
-
-    def __init__(self, device: torch.device) -> None:
-        self._bytes = torch.empty(0, dtype=torch.uint8, device=device)
-
-    def take(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        """An uninitialised tensor, valid until the next call; grows by at least half."""
-        wanted = math.prod(shape) * dtype.itemsize
-        if wanted > self._bytes.shape[0]:
-            size = max(wanted, self._bytes.shape[0] * 3 // 2)
-            self._bytes = torch.empty(size, dtype=torch.uint8, device=self._bytes.device)
-        return self._bytes[:wanted].view(dtype).view(shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from engine.api import Device, LoadProgress, LoadStage, ModelInfo, ModelOptions,
 from engine.config import ResolvedConfig
 from engine.devices import cpu_name, find_gpu, read_memory
 from engine.errors import LoadCancelledError, ModelMissingError, ModelUnsupportedError
+from engine.kv.quantized import make_storage
 from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
 from engine.model.batch import Decoder, ForwardBatch, Segment
@@ -218,12 +219,12 @@ def _ignore_part(_done: int, _total: int) -> None:
 
 
 def _make_storage(config: ResolvedConfig) -> PagedStorage:
-    dtype, device = _dtype(config.kv_dtype), _device(config)
+    device = _device(config)
     if not config.cpu_layers:
-        return PagedStorage(config.kv, dtype, device)
+        return make_storage(config.kv, device)
     num_others = config.kv.num_layers - config.cpu_layers
     runs = ((torch.device("cpu"), config.cpu_layers), (device, num_others))
-    return SplitStorage(config.kv, dtype, runs)
+    return SplitStorage(config.kv, runs)
 
 
 @torch.inference_mode()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from engine.api import Device, ModelOptions, Precision
-from engine.config import KVGeometry, ResolvedConfig
+from engine.config import KVFormat, KVGeometry, ResolvedConfig
 from engine.devices import find_gpu, has_native_bf16, physical_cores, read_memory
 from engine.errors import InvalidRequestError, OutOfMemoryError
 from engine.model.config import ModelConfig
@@ -299,5 +299,5 @@ def _geometry(config: ModelConfig, dtype: torch.dtype, num_blocks: int) -> KVGeo
         head_dim=config.head_dim,
         block_size=BLOCK_SIZE,
         num_blocks=num_blocks,
-        dtype_bytes=dtype.itemsize,
+        format=KVFormat(dtype_name(dtype)),
     )

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from engine.api import SamplingParams
-from engine.config import KVGeometry
+from engine.config import KVFormat, KVGeometry
 from engine.kv.storage import PagedStorage
 from engine.model.batch import ForwardBatch, ForwardInterruptedError, Segment
 from engine.runner import Runner, build_batch
@@ -49,8 +49,8 @@ class _EchoDecoder:
 
 
 def _runner() -> Runner:
-    geometry = KVGeometry(1, 1, 2, block_size=4, num_blocks=8, dtype_bytes=4)
-    return Runner(_EchoDecoder(), PagedStorage(geometry, torch.float32, CPU), Sampler())
+    geometry = KVGeometry(1, 1, 2, block_size=4, num_blocks=8, format=KVFormat.FLOAT32)
+    return Runner(_EchoDecoder(), PagedStorage(geometry, CPU), Sampler())
 
 
 PLAN = StepPlan(

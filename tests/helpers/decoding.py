@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import torch
 
 from engine.api import Precision, SamplingParams
-from engine.config import KVGeometry
+from engine.config import KVFormat, KVGeometry
+from engine.kv.quantized import make_storage as make_paged_storage
 from engine.kv.storage import PagedStorage
 from engine.model.batch import Decoder
 from engine.model.config import ModelConfig
@@ -31,7 +32,10 @@ def build_native(source: WeightSource, precision: Precision = Precision.FP32) ->
 
 
 def make_storage(
-    config: ModelConfig, num_blocks: int, block_size: int, dtype: torch.dtype = torch.float32
+    config: ModelConfig,
+    num_blocks: int,
+    block_size: int,
+    kept: KVFormat = KVFormat.FLOAT32,
 ) -> PagedStorage:
     geometry = KVGeometry(
         num_layers=config.num_layers,
@@ -39,9 +43,9 @@ def make_storage(
         head_dim=config.head_dim,
         block_size=block_size,
         num_blocks=num_blocks,
-        dtype_bytes=dtype.itemsize,
+        format=kept,
     )
-    return PagedStorage(geometry, dtype, CPU)
+    return make_paged_storage(geometry, CPU)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from engine.api import (
     SamplingParams,
     TokensProduced,
 )
-from engine.config import KVGeometry, ResolvedConfig
+from engine.config import KVFormat, KVGeometry, ResolvedConfig
 from engine.kv.manager import KVManager
 from engine.metrics import Marks
 from engine.scheduling.request import Request
@@ -44,7 +44,7 @@ def make_config(
             head_dim=1,
             block_size=block_size,
             num_blocks=num_blocks,
-            dtype_bytes=4,
+            format=KVFormat.FLOAT32,
         ),
         kv_cache=kv_cache,
         prefix_cache=prefix_cache,

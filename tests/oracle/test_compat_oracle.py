@@ -125,7 +125,7 @@ def test_layers_on_two_devices_compute_the_same(pair: Pair) -> None:
     """The second device is a CPU whose cache is counted apart; accelerate moves what goes there."""
     decoder = build(pair.folder, plan=DevicePlan(torch.device("cpu", 0), cpu_layers=2))
     whole = make_storage(pair.decoder.config, num_blocks=20, block_size=8)
-    split = SplitStorage(whole.geometry, whole.dtype, ((CPU, 2), (CPU, 1)))
+    split = SplitStorage(whole.geometry, ((CPU, 2), (CPU, 1)))
     logits = all_logits(decoder, split, CachedSequence(BLOCKS), pair.ids, (30, 1, 14))
     torch.testing.assert_close(logits, pair.expected, atol=1e-4, rtol=1e-4)
     assert split.pools[1].nbytes * 3 == whole.nbytes

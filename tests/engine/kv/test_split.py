@@ -3,19 +3,19 @@
 import pytest
 import torch
 
-from engine.config import KVGeometry
+from engine.config import KVFormat, KVGeometry
 from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
 
 CPU = torch.device("cpu")
-GEOMETRY = KVGeometry(4, 2, 8, block_size=4, num_blocks=6, dtype_bytes=4)
+GEOMETRY = KVGeometry(4, 2, 8, block_size=4, num_blocks=6, format=KVFormat.FLOAT32)
 
 
 @pytest.mark.parametrize("blocks", [(1, 2, 3), (5, 0, 2)], ids=["adjacent", "scattered"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_equals_one_pool(blocks, dtype):
-    split = SplitStorage(GEOMETRY, torch.float32, ((CPU, 1), (CPU, 3)))
-    plain = PagedStorage(GEOMETRY, torch.float32, CPU)
+    split = SplitStorage(GEOMETRY, ((CPU, 1), (CPU, 3)))
+    plain = PagedStorage(GEOMETRY, CPU)
     slots = torch.tensor([blocks[i // 4] * 4 + i % 4 for i in range(10)])
     draw = torch.Generator().manual_seed(2)
     for layer in range(4):
@@ -33,4 +33,4 @@ def test_equals_one_pool(blocks, dtype):
 
 def test_runs_must_make_all_layers():
     with pytest.raises(ValueError, match="do not make 4 layers"):
-        SplitStorage(GEOMETRY, torch.float32, ((CPU, 1), (CPU, 2)))
+        SplitStorage(GEOMETRY, ((CPU, 1), (CPU, 2)))

@@ -3,20 +3,20 @@
 import pytest
 import torch
 
-from engine.config import KVGeometry
+from engine.config import KVFormat, KVGeometry
 from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
 from engine.kv.transfer import block_bytes, block_nbytes, copy_block, fill_block
 
 GEOMETRY = KVGeometry(
-    num_layers=3, num_kv_heads=2, head_dim=4, block_size=4, num_blocks=5, dtype_bytes=2
+    num_layers=3, num_kv_heads=2, head_dim=4, block_size=4, num_blocks=5, format=KVFormat.BFLOAT16
 )
 CPU = torch.device("cpu")
 
 
 def _storages() -> list[PagedStorage]:
-    whole = PagedStorage(GEOMETRY, torch.bfloat16, CPU)
-    return [whole, SplitStorage(GEOMETRY, torch.bfloat16, [(CPU, 1), (CPU, 2)])]
+    whole = PagedStorage(GEOMETRY, CPU)
+    return [whole, SplitStorage(GEOMETRY, [(CPU, 1), (CPU, 2)])]
 
 
 def _write(storage: PagedStorage, block: int, seed: int) -> torch.Tensor:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from engine.config import KVGeometry
+from engine.config import KVFormat, KVGeometry
 from engine.kv.storage import PagedStorage
 from engine.model.attention import HeadLayout, StepAttention
 from engine.model.batch import ForwardBatch, Segment
@@ -44,8 +44,8 @@ def test_equals_softmax_written_out(
     total = context + length
     count = -(-total // 16)
     blocks = torch.randperm(count, generator=draw) if is_scattered else torch.arange(count)
-    geometry = KVGeometry(1, 2, 8, block_size=16, num_blocks=count, dtype_bytes=4)
-    storage = PagedStorage(geometry, torch.float32, CPU)
+    geometry = KVGeometry(1, 2, 8, block_size=16, num_blocks=count, format=KVFormat.FLOAT32)
+    storage = PagedStorage(geometry, CPU)
     rows = torch.randn(total, 4, 8, generator=draw)
     tokens = torch.arange(total)
     storage.append(0, blocks[tokens // 16] * 16 + tokens % 16, rows)

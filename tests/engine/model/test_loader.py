@@ -173,7 +173,7 @@ def test_failed_allocations_are_named(tiny, monkeypatch, error):
     def fail(*_args: object) -> None:
         raise error
 
-    monkeypatch.setattr(loader, "PagedStorage", fail)
+    monkeypatch.setattr(loader, "make_storage", fail)
     with pytest.raises(OutOfMemoryError) as caught:
         load(tiny)
     assert isinstance(caught.value, EngineError)
@@ -184,7 +184,7 @@ def test_other_faults_stay_themselves(tiny, monkeypatch):
     def fail(*_args: object) -> None:
         raise RuntimeError("a broken invariant")
 
-    monkeypatch.setattr(loader, "PagedStorage", fail)
+    monkeypatch.setattr(loader, "make_storage", fail)
     with pytest.raises(RuntimeError, match="broken invariant"):
         load(tiny)
 

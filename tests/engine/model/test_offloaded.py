@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from engine.api import Precision
-from engine.config import KVGeometry
+from engine.config import KVFormat, KVGeometry
 from engine.errors import LoadCancelledError
 from engine.kv.split import SplitStorage
 from engine.model.batch import ForwardInterruptedError
@@ -47,7 +47,7 @@ CONFIG = ModelConfig(
 )
 IDS = torch.randint(61, (29,), generator=torch.Generator().manual_seed(5)).tolist()
 BLOCKS = (3, 9, 0, 5)
-GEOMETRY = KVGeometry(5, 2, 8, block_size=8, num_blocks=10, dtype_bytes=4)
+GEOMETRY = KVGeometry(5, 2, 8, block_size=8, num_blocks=10, format=KVFormat.FLOAT32)
 
 
 def source(config: ModelConfig = CONFIG) -> StateDictSource:
@@ -65,7 +65,7 @@ def build(
 
 def storage(cpu_layers: int, gpu: torch.device = CPU) -> SplitStorage:
     runs = ((CPU, cpu_layers), (gpu, 5 - cpu_layers))
-    return SplitStorage(GEOMETRY, torch.float32, runs)
+    return SplitStorage(GEOMETRY, runs)
 
 
 @pytest.fixture(scope="module")
