@@ -54,6 +54,11 @@ class SamplingParams:
     ``temperature`` 0 is greedy. ``top_k`` 0, ``top_p`` 1, ``min_p`` 0 and ``repetition_penalty`` 1
     are off. ``repetition_window`` counts the last known tokens (prompt and answer) that are
     penalised. ``seed`` None draws a fresh seed. ``max_tokens`` None runs to the context's end.
+
+    ``typical_p`` 1 and the other penalties at 0 are off, too: ``presence_penalty`` is taken once
+    from the logit of each token that the answer has, ``frequency_penalty`` each time it has it;
+    ``logit_bias`` adds to the logits of (token id, value) pairs. ``json_schema``, a JSON Schema as
+    text, lets only answers through that it describes.
     """
 
     temperature: float = 0.7
@@ -66,6 +71,11 @@ class SamplingParams:
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
+    typical_p: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    json_schema: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,17 @@ class Candidates:
 
 
 def find_candidates(logits: Row, params: SamplingParams) -> Candidates:
-    """What top-k, top-p and min-p leave of ``logits`` (float32 [V]) at the given temperature."""
+    """What the filters leave of ``logits`` (float32 [V]) at the given temperature.
+
+    In this order: typical, top-k, top-p, min-p.
+    """
     best = float(logits.max())
+    if params.typical_p < 1:
+        logits = _typical(logits, best, params)
+        best = float(logits.max())
     if not params.top_k and params.top_p >= 1 and params.min_p <= 0:
-        return Candidates(np.arange(len(logits)), _weights(logits, best, params.temperature))
+        ids = np.flatnonzero(logits > -np.inf)
+        return Candidates(ids, _weights(logits[ids], best, params.temperature))
     total = None
     if not params.top_k and params.top_p < 1:
         total = _total_weight(logits, best, params.temperature)
@@ -91,6 +98,21 @@ def _filter(
         return None
     num_kept = max(num_kept, 1)
     return Candidates(ids[:num_kept], weights[:num_kept])
+
+
+def _typical(logits: Row, best: float, params: SamplingParams) -> Row:
+    """The tokens whose surprise is nearest to the expected one, up to ``typical_p`` together."""
+    weights = _weights(logits, best, params.temperature)
+    probabilities = weights / weights.sum()
+    surprise = -np.log(probabilities, where=probabilities > 0, out=np.full(len(logits), np.inf))
+    finite = probabilities > 0
+    entropy = float(probabilities[finite] @ surprise[finite])
+    order = np.argsort(np.abs(surprise - entropy), kind="stable")
+    reached = probabilities[order].cumsum()
+    num_kept = int(np.searchsorted(reached, params.typical_p, side="left")) + 1
+    kept = np.full_like(logits, -np.inf)
+    kept[order[:num_kept]] = logits[order[:num_kept]]
+    return kept
 
 
 def _total_weight(logits: Row, best: float, temperature: float) -> float:

@@ -8,7 +8,9 @@ import torch
 
 from engine.api import SamplingParams
 from engine.errors import EngineError
+from engine.sampling.adjustment import adjusted, is_plain
 from engine.sampling.candidates import Row, find_candidates
+from engine.sampling.constraint import TokenConstraint
 from engine.sampling.params import is_greedy
 from engine.sampling.uniform import uniform
 
@@ -36,6 +38,11 @@ class SamplingRow(Protocol):
         """Prompt and output tokens so far."""
         ...
 
+    @property
+    def constraint(self) -> TokenConstraint | None:
+        """What the answer must follow, if anything."""
+        ...
+
 
 class Sampler:
     """Chooses one token a row.
@@ -49,7 +56,7 @@ class Sampler:
         Does not modify ``logits``. Raises EngineError when the model produced no numbers.
         """
         assert len(chunks) == logits.shape[0], "one row a choice"
-        if all(_is_plain_greedy(row.params) for row in chunks):
+        if all(_is_plain_greedy(row) for row in chunks):
             best = logits.max(dim=-1)
             if not bool(best.values.isfinite().all()):
                 raise _no_numbers()
@@ -58,14 +65,17 @@ class Sampler:
         return [_choose(host[index], row) for index, row in enumerate(chunks)]
 
 
-def _is_plain_greedy(params: SamplingParams) -> bool:
-    return is_greedy(params) and params.repetition_penalty == 1
+def _is_plain_greedy(row: SamplingRow) -> bool:
+    return is_greedy(row.params) and row.constraint is None and is_plain(row.params)
 
 
 def _choose(logits: Row, row: SamplingRow) -> int:
     params = row.params
-    if params.repetition_penalty != 1 and params.repetition_window:
-        logits = _penalised(logits, row.known_ids[-params.repetition_window :], params)
+    if not is_plain(params) or row.constraint is not None:
+        output = row.known_ids[len(row.known_ids) - row.sample_index :]
+        logits = adjusted(logits, params, row.known_ids, output)
+        if row.constraint is not None:
+            logits = _constrained(logits, row.constraint, output)
     best = int(logits.argmax())
     if not np.isfinite(logits[best]):
         raise _no_numbers()
@@ -74,13 +84,12 @@ def _choose(logits: Row, row: SamplingRow) -> int:
     return find_candidates(logits, params).choose(uniform(row.seed, row.sample_index))
 
 
-def _penalised(logits: Row, window: Sequence[int], params: SamplingParams) -> Row:
-    ids = np.unique(np.asarray(window, dtype=np.int64))
-    seen = logits[ids]
-    penalty = np.float32(params.repetition_penalty)
-    result = logits.copy()
-    result[ids] = np.where(seen > 0, seen / penalty, seen * penalty)
-    return result
+def _constrained(logits: Row, constraint: TokenConstraint, output: Sequence[int]) -> Row:
+    """``logits``, a copy of the row, without the tokens that may not follow."""
+    allowed = constraint.allowed(output)
+    logits[: len(allowed)][~allowed] = -np.inf
+    logits[len(allowed) :] = -np.inf  # rows of the head that no token stands for
+    return logits
 
 
 def _no_numbers() -> EngineError:

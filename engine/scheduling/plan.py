@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.api import SamplingParams
+from engine.sampling.constraint import TokenConstraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class ScheduledChunk:
     seed: int
     sample_index: int
     known_ids: Sequence[int]
+    constraint: TokenConstraint | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,10 @@ def _check(logits: np.ndarray, params: SamplingParams) -> None:
         SamplingParams(temperature=1, top_k=1000, top_p=0.9, min_p=0.01),
         SamplingParams(temperature=2, top_p=1, min_p=0.001),
         SamplingParams(temperature=1, top_k=10**6, top_p=0.5, min_p=0),
+        SamplingParams(temperature=1, top_p=1, min_p=0, typical_p=0.3),
+        SamplingParams(temperature=0.8, top_k=50, top_p=0.95, min_p=0.01, typical_p=0.9),
     ],
-    ids=lambda p: f"T{p.temperature}-k{p.top_k}-p{p.top_p}-m{p.min_p}",
+    ids=lambda p: f"T{p.temperature}-k{p.top_k}-p{p.top_p}-m{p.min_p}-t{p.typical_p}",
 )
 def test_fast_equals_slow(vocab: int, spread: float, params: SamplingParams) -> None:
     _check(_row(vocab, spread, seed=vocab), params)

@@ -31,6 +31,11 @@ def test_defaults_and_extremes_pass() -> None:
         ("max_tokens", 0),
         ("seed", -1),
         ("seed", 2**64),
+        ("typical_p", 0),
+        ("presence_penalty", 101),
+        ("frequency_penalty", -101),
+        ("logit_bias", ((3, math.inf),)),
+        ("logit_bias", ((-1, 1.0),)),
     ],
 )
 def test_out_of_range_is_named(name: str, value: float) -> None:

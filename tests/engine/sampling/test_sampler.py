@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 
 from engine.api import SamplingParams
 from engine.errors import EngineError
+from engine.sampling.constraint import TokenConstraint
 from engine.sampling.sampler import Sampler
 from engine.sampling.steps import distribution
 
@@ -20,6 +23,7 @@ class Row:
     seed: int = 0
     sample_index: int = 0
     known_ids: Sequence[int] = field(default_factory=list)
+    constraint: TokenConstraint | None = None
 
 
 def _logits(rows: int, vocab: int = 100, seed: int = 3) -> torch.Tensor:
@@ -56,6 +60,7 @@ def test_seed_and_index_change_the_draw() -> None:
         SamplingParams(temperature=1, top_p=1, min_p=0),
         SamplingParams(temperature=0.8, top_k=6, top_p=0.9, min_p=0.02),
         SamplingParams(temperature=1.5, top_p=0.7, min_p=0),
+        SamplingParams(temperature=1, top_p=1, min_p=0, typical_p=0.6),
     ],
 )
 def test_tokens_come_as_often_as_they_are_likely(params: SamplingParams) -> None:
@@ -98,3 +103,44 @@ def test_no_number_is_a_failure_with_a_sentence(params: SamplingParams) -> None:
     logits = torch.full((1, 9), float("nan"))
     with pytest.raises(EngineError, match="not a number"):
         Sampler().sample(logits, [Row(params)])
+
+
+def test_presence_and_frequency_look_at_the_answer_alone() -> None:
+    logits = torch.tensor([[4.0, 3.0, 2.5]])
+    known = [0, 0, 1, 1]
+    once = SamplingParams(temperature=0, presence_penalty=1.2)
+    assert Sampler().sample(logits, [Row(once, known_ids=known)]) == [0]
+    assert Sampler().sample(logits, [Row(once, sample_index=4, known_ids=known)]) == [0]
+    each = SamplingParams(temperature=0, frequency_penalty=0.9)
+    assert Sampler().sample(logits, [Row(each, sample_index=4, known_ids=known)]) == [2]
+    assert Sampler().sample(logits, [Row(each, sample_index=2, known_ids=known)]) == [0]
+
+
+def test_a_bias_moves_the_choice_and_passes_over_tokens_that_are_not_there() -> None:
+    logits = torch.tensor([[4.0, 3.0]])
+    params = SamplingParams(temperature=0, logit_bias=((1, 2.0), (7, 5.0)))
+    assert Sampler().sample(logits, [Row(params)]) == [1]
+
+
+class Only:
+    """Lets one token through."""
+
+    def __init__(self, token: int, size: int) -> None:
+        self.mask = np.zeros(size, dtype=bool)
+        self.mask[token] = True
+        self.asked: list[list[int]] = []
+
+    def allowed(self, output_ids: Sequence[int]) -> npt.NDArray[np.bool_]:
+        self.asked.append(list(output_ids))
+        return self.mask
+
+
+@pytest.mark.parametrize("params", [GREEDY, SamplingParams(), SamplingParams(typical_p=0.5)])
+def test_a_constraint_binds_the_choice_and_knows_the_answer_so_far(params: SamplingParams) -> None:
+    constraint = Only(3, 80)  # fewer tokens than the head has rows
+    row = Row(params, sample_index=2, known_ids=[9, 5, 6], constraint=constraint)
+    logits = _logits(1)
+    before = logits.clone()
+    assert Sampler().sample(logits, [row]) == [3]
+    assert constraint.asked == [[5, 6]]
+    assert torch.equal(logits, before)

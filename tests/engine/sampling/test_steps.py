@@ -11,6 +11,8 @@ from engine.sampling.steps import (
     keep_min_p,
     keep_top_k,
     keep_top_p,
+    keep_typical,
+    penalise_presence,
     penalise_repetition,
     scale_by_temperature,
 )
@@ -95,3 +97,27 @@ def test_temperature_comes_before_the_filters() -> None:
     cold = SamplingParams(temperature=0.5, top_p=1, min_p=0.6)
     assert distribution(logits, warm)[0].count_nonzero() == 3
     assert distribution(logits, cold)[0].count_nonzero() == 1
+
+
+@pytest.mark.parametrize("typical_p", [0.05, 0.4, 0.9, 1.0])
+def test_typical(typical_p: float) -> None:
+    logits = _logits()
+    expected = []
+    for row in logits.tolist():
+        probabilities = _softmax(row)
+        entropy = -math.fsum(p * math.log(p) for p in probabilities)
+        kept: set[int] = set()
+        reached = 0.0
+        for token in sorted(range(17), key=lambda i: abs(-math.log(probabilities[i]) - entropy)):
+            if reached >= typical_p and typical_p < 1:
+                break
+            kept.add(token)
+            reached += probabilities[token]
+        expected.append(kept)
+    assert _kept(keep_typical(logits, typical_p)) == expected
+
+
+def test_presence_is_taken_once_and_frequency_each_time() -> None:
+    logits = torch.tensor([[2.0, 2.0, 2.0]])
+    result = penalise_presence(logits, [[0, 0, 1]], 0.5, 0.25)
+    assert result.tolist() == [[1.0, 1.25, 2.0]]
