@@ -1,11 +1,10 @@
-"""The models on this computer: where they are looked for, what is said of them, what is done.
+"""The models on this computer: which there are, what is said of them, what is done with them.
 
-Folders are looked through and headers read in the task thread "catalog", a few at a time, so that
-the list grows while the disk is read. Nothing is deleted without a question, and then it goes to
+Headers are read in the task thread "catalog", one after another, between two looks at the disk, so
+that the list grows while it is read. Nothing is deleted without a question, and then it goes to
 the trash.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,20 +13,16 @@ from PySide6.QtCore import QFile, QObject, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox
 
-from app.catalog.places import known_places
-from app.catalog.scan import FoundModel, find_models, look_at
+from app.catalog.scan import FoundModel, look_at
+from app.controllers.library_search import LibrarySearch
 from app.controllers.library_services import LibraryServices
-from app.controllers.library_words import words_for_library
+from app.controllers.library_words import words_for_folders, words_for_library
 from app.controllers.model import ModelController
 from engine.api import ModelSheet
 from ui.i18n import tr
 from ui.library.page import LibraryPage
-from ui.library.rows import LibraryRow
+from ui.library.rows import LibraryRow, PlaceRow
 from ui.widgets.units import bytes_quantity
-
-MODELS_AT_ONCE = 8
-FOLDERS_AT_ONCE = 64
-Batch = tuple[list[FoundModel], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +36,6 @@ class _Entry:
     @property
     def is_read(self) -> bool:
         return self.sheet is not None or bool(self.problem)
-
-
-def take_some(models: Iterator[FoundModel | None]) -> Batch:
-    """Go on with a search for a moment; what was found, and whether that is all."""
-    found: list[FoundModel] = []
-    num_folders = 0
-    for model in models:
-        if model is None:
-            num_folders += 1
-        else:
-            found.append(model)
-        if len(found) >= MODELS_AT_ONCE or num_folders >= FOLDERS_AT_ONCE:
-            return found, False
-    return found, True
 
 
 class LibraryController(QObject):
@@ -74,7 +55,10 @@ class LibraryController(QObject):
         self._tasks = services.catalog
         self._inspector = services.inspector
         self._entries: dict[str, _Entry] = {}
-        self._search: Iterator[FoundModel | None] | None = None
+        self._search = LibrarySearch(services, self)
+        self._search.found.connect(self._on_found)
+        self._search.failed.connect(self._on_error)
+        self._search.changed.connect(self._on_search_changed)
         self._reading: str | None = None
         self._selected = ""
         self._was_opened = False
@@ -82,6 +66,7 @@ class LibraryController(QObject):
         page.selected.connect(self._on_selected)
         page.folder_added.connect(self._on_folder_added)
         page.folder_removed.connect(self._on_folder_removed)
+        page.place_toggled.connect(self._on_place_toggled)
         page.details.load_requested.connect(self._on_load)
         page.details.reveal_requested.connect(self._on_reveal)
         page.details.hide_requested.connect(self._on_hide)
@@ -103,12 +88,8 @@ class LibraryController(QObject):
     def refresh(self) -> None:
         """Look through all folders again, and read every header again."""
         self._entries.clear()
-        added = [Path(line) for line in self._lines("library_folders")]
-        folders = [self._services.folder, self._services.download_folder, *added, *known_places()]
-        self._search = find_models(folders)
-        self._page.set_scanning(is_scanning=True)
         self._show()
-        self._go_on(self._search)
+        self._search.start()
 
     @Slot(str)
     def add(self, path: str) -> None:
@@ -129,30 +110,29 @@ class LibraryController(QObject):
 
     def close(self, timeout_s: float) -> bool:
         """Begin nothing more and end the workers; False when one did not end in time."""
-        self._search = None
+        self._search.stop()
         self._entries.clear()
         return self._services.close(timeout_s)
 
     # ------------------------------------------------------------------ search
 
-    def _go_on(self, search: Iterator[FoundModel | None]) -> None:
-        self._tasks.run(
-            partial(take_some, search), partial(self._on_batch, search), self._on_error
-        )
-
-    def _on_batch(self, search: Iterator[FoundModel | None], batch: Batch) -> None:
-        if search is not self._search:
-            return  # another search has begun
-        found, is_all = batch
-        for model in found:
-            self._entries.setdefault(model.path, _Entry(model))
-        if is_all:
-            self._search = None
-            self._page.set_scanning(is_scanning=False)
-        else:
-            self._go_on(search)
+    @Slot(list)
+    def _on_found(self, models: list[FoundModel]) -> None:
+        known = self.paths
+        for model in models:
+            if model.files[0] not in known:
+                self._entries.setdefault(model.path, _Entry(model))
         self._show()
         self._read_next()
+
+    @Slot()
+    def _on_search_changed(self) -> None:
+        search = self._search
+        self._page.set_scanning(is_scanning=search.is_running)
+        self._page.set_trouble(words_for_folders(search.unreachable))
+        self._page.set_places(
+            [PlaceRow(str(p.path), p.program, not search.is_left_out(p)) for p in search.places]
+        )
 
     def _on_arrived(self, model: FoundModel | None) -> None:
         if model is None:
@@ -197,9 +177,12 @@ class LibraryController(QObject):
     @Slot()
     def _on_model_changed(self) -> None:
         """Which model is loaded, and how much memory is free, has changed."""
-        if self._was_opened and not self._model.is_loading:
-            self._show()
-            self._read_again(self._selected)
+        if not self._was_opened or self._model.is_loading:
+            return
+        if self._model.info is not None and self._model.info.path not in self._entries:
+            self._search.look_beside(self._model.info.path)
+        self._show()
+        self._read_again(self._page.current_path)
 
     @Slot(str)
     def _on_selected(self, path: str) -> None:
@@ -229,7 +212,8 @@ class LibraryController(QObject):
     def _on_reveal(self, path: str) -> None:
         place = Path(path)
         folder = place if place.is_dir() else place.parent
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+        if not folder.is_dir() or not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+            self.notice.emit(tr("{folder} could not be opened.", folder=folder))
 
     @Slot(str)
     def _on_hide(self, path: str) -> None:
@@ -249,6 +233,12 @@ class LibraryController(QObject):
     def _on_folder_removed(self, path: str) -> None:
         self._keep("library_folders", [k for k in self._lines("library_folders") if k != path])
         self._page.set_folders(self._lines("library_folders"))
+        self.refresh()
+
+    @Slot(str, bool)
+    def _on_place_toggled(self, path: str, is_on: bool) -> None:  # noqa: FBT001 - a slot of a signal with a bool
+        hidden = [known for known in self._lines("library_hidden") if known != path]
+        self._keep("library_hidden", hidden if is_on else [*hidden, path])
         self.refresh()
 
     @Slot(str)
@@ -291,7 +281,7 @@ class LibraryController(QObject):
         hidden = self._hidden()
         loaded = "" if self._model.info is None else self._model.info.path
         rows = [_row(e, loaded) for p, e in self._entries.items() if p not in hidden]
-        self._page.set_rows(sorted(rows, key=_by_title))
+        self._page.set_rows(rows)
 
     def _hidden(self) -> frozenset[str]:
         return frozenset(self._lines("library_hidden"))
@@ -324,11 +314,8 @@ def _row(entry: _Entry, loaded: str) -> LibraryRow:
         problem=entry.problem,
         is_loaded=bool(loaded) and Path(loaded) == Path(model.path),
         can_be_trashed=not model.is_linked,
+        modified_s=model.modified_s,
     )
-
-
-def _by_title(row: LibraryRow) -> tuple[str, str]:
-    return row.title.casefold(), row.path
 
 
 def _trashed(model: FoundModel) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
 """What can go wrong in the library, as one translated sentence."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from app.catalog import errors
 from app.catalog.remote import BAD_ADDRESS, BROKEN_OFF, NO_ANSWER, NO_CONNECTION, NOT_A_HUB
+from app.catalog.scan import Unreachable
 from app.controllers.failures import words_for_error
 from engine.errors import EngineError
 from ui.i18n import mark, tr
@@ -24,6 +25,24 @@ def words_for_library(error: Exception) -> str:
     if isinstance(error, EngineError) and (tell := _SENTENCES.get(error.code)) is not None:
         return tell(error.details)
     return words_for_error(error)
+
+
+def words_for_folders(folders: Iterable[Unreachable]) -> str:
+    """A sentence for each folder that cannot be read, one a line."""
+    return "\n".join(map(_unreadable, folders))
+
+
+def _unreadable(folder: Unreachable) -> str:
+    if folder.is_missing:
+        return tr(
+            "{folder} is not there now. If it is on another drive, connect that and search again.",
+            folder=folder.path,
+        )
+    return tr(
+        "{folder} cannot be read ({reason}). Check its permissions.",
+        folder=folder.path,
+        reason=folder.reason,
+    )
 
 
 def _reason(details: _Details) -> str:

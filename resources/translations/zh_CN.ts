@@ -8,12 +8,24 @@
       <translation> </translation>
     </message>
     <message>
+      <source>, </source>
+      <translation>，</translation>
+    </message>
+    <message>
       <source>.</source>
       <translation>。</translation>
     </message>
     <message>
+      <source>16-bit (usual)</source>
+      <translation>16 位（常用）</translation>
+    </message>
+    <message>
       <source>A .gguf file…</source>
       <translation>.gguf 文件…</translation>
+    </message>
+    <message>
+      <source>A context of up to {n} tokens fits.</source>
+      <translation>上下文不超过 {n} 个 token 时放得下。</translation>
     </message>
     <message>
       <source>A folder with .safetensors files…</source>
@@ -50,6 +62,10 @@
     <message>
       <source>All settings are at their defaults.</source>
       <translation>所有设置已恢复默认值。</translation>
+    </message>
+    <message>
+      <source>All that is free</source>
+      <translation>全部可用显存</translation>
     </message>
     <message>
       <source>An answer ends where it would write one of these; one a line.</source>
@@ -96,8 +112,16 @@
       <translation>勉强够用</translation>
     </message>
     <message>
+      <source>Better INT4 weights are made first: {time}, once. You can cancel it.</source>
+      <translation>加载前先生成更好的 INT4 权重：{time}，只需一次，可随时取消。</translation>
+    </message>
+    <message>
       <source>Between tokens (ITL)</source>
       <translation>token 间隔（ITL）</translation>
+    </message>
+    <message>
+      <source>By name</source>
+      <translation>按名称</translation>
     </message>
     <message>
       <source>Cancel</source>
@@ -148,6 +172,14 @@
       <translation>选择模型文件夹…</translation>
     </message>
     <message>
+      <source>Choose a model to see what it is and needs.</source>
+      <translation>选择一个模型，查看它的详情和所需内存。</translation>
+    </message>
+    <message>
+      <source>Choose a smaller model.</source>
+      <translation>请选择更小的模型。</translation>
+    </message>
+    <message>
       <source>Choose among the likeliest tokens that together reach this probability. 1 is off.</source>
       <translation>只在累计概率达到该值的最可能 token 中选择。1 表示关闭。</translation>
     </message>
@@ -168,12 +200,24 @@
       <translation>关闭</translation>
     </message>
     <message>
+      <source>Close other programs to be safe; they hold {size}.</source>
+      <translation>为稳妥起见，请关闭其他程序；它们占用 {size}。</translation>
+    </message>
+    <message>
+      <source>Close other programs; they hold {size}.</source>
+      <translation>请关闭其他程序；它们占用 {size}。</translation>
+    </message>
+    <message>
       <source>Code</source>
       <translation>代码</translation>
     </message>
     <message>
       <source>Colours</source>
       <translation>配色</translation>
+    </message>
+    <message>
+      <source>Compares each precision with FP32 on two built-in texts, beside your chats.</source>
+      <translation>用两段内置文本将各精度与 FP32 比较，不影响聊天。</translation>
     </message>
     <message>
       <source>Context</source>
@@ -248,6 +292,10 @@
       <translation>下载文件夹</translation>
     </message>
     <message>
+      <source>Download one, or add a folder with .gguf files or safetensors models under “Folders”.</source>
+      <translation>下载一个，或在“文件夹”中添加存有 .gguf 文件或 safetensors 模型的文件夹。</translation>
+    </message>
+    <message>
       <source>Downloads</source>
       <translation>下载</translation>
     </message>
@@ -276,12 +324,20 @@
       <translation>English</translation>
     </message>
     <message>
+      <source>Exact</source>
+      <translation>精确</translation>
+    </message>
+    <message>
       <source>Explain in three sentences why the sky is blue.</source>
       <translation>用三句话解释天空为什么是蓝色的。</translation>
     </message>
     <message>
       <source>FP32 (largest)</source>
       <translation>FP32（最大）</translation>
+    </message>
+    <message>
+      <source>FP32 (twice as much)</source>
+      <translation>FP32（加倍）</translation>
     </message>
     <message>
       <source>First token (TTFT)</source>
@@ -294,6 +350,10 @@
     <message>
       <source>Folders</source>
       <translation>文件夹</translation>
+    </message>
+    <message>
+      <source>GPU memory budget</source>
+      <translation>显存预算</translation>
     </message>
     <message>
       <source>Give me five questions to ask before I buy a used bicycle.</source>
@@ -324,12 +384,28 @@
       <translation>每个权重保存得有多精确。位数越少，占用内存越小，回答越快；INT4 的质量会略有下降。</translation>
     </message>
     <message>
+      <source>How exactly the cache keeps what was read. Fewer bits hold a longer conversation in the same memory; with INT4 answers may drift in long ones.</source>
+      <translation>缓存保存已读内容的精确程度。位数越少，同样的内存能容纳越长的对话；INT4 在长对话中可能使回答有所偏离。</translation>
+    </message>
+    <message>
       <source>How much the model can see at once: system prompt, conversation and answer together. A longer context needs more memory.</source>
       <translation>模型一次能看到多少内容：系统提示、对话和回答合计。上下文越长，需要的内存越多。</translation>
     </message>
     <message>
+      <source>INT4 (a quarter of it)</source>
+      <translation>INT4（四分之一）</translation>
+    </message>
+    <message>
       <source>INT4 (smallest, fastest)</source>
       <translation>INT4（最小，最快）</translation>
+    </message>
+    <message>
+      <source>INT4 calibrated (better, made once)</source>
+      <translation>INT4 校准（更好，只需生成一次）</translation>
+    </message>
+    <message>
+      <source>INT8 (half of it, nearly exact)</source>
+      <translation>INT8（减半，几乎无损）</translation>
     </message>
     <message>
       <source>INT8 (nearly exact)</source>
@@ -338,6 +414,14 @@
     <message>
       <source>It belongs to another program, which should remove it.</source>
       <translation>该文件属于其他程序，应由那个程序删除。</translation>
+    </message>
+    <message>
+      <source>It has not been measured yet with this model.</source>
+      <translation>尚未在此模型上测量。</translation>
+    </message>
+    <message>
+      <source>It would write ~{n} tokens a second.</source>
+      <translation>预计每秒约 {n} 个 token。</translation>
     </message>
     <message>
       <source>Its makers want you to accept their terms before you download it.</source>
@@ -356,6 +440,14 @@
       <translation>KV 缓存上限</translation>
     </message>
     <message>
+      <source>KV cache precision</source>
+      <translation>KV 缓存精度</translation>
+    </message>
+    <message>
+      <source>Kept by other programs</source>
+      <translation>其他程序的模型</translation>
+    </message>
+    <message>
       <source>Kernels</source>
       <translation>计算内核</translation>
     </message>
@@ -370,6 +462,10 @@
     <message>
       <source>Larger text</source>
       <translation>放大文字</translation>
+    </message>
+    <message>
+      <source>Largest first</source>
+      <translation>最大的在前</translation>
     </message>
     <message>
       <source>Latest first, one a line.</source>
@@ -440,6 +536,14 @@
       <translation>正在查找模型…</translation>
     </message>
     <message>
+      <source>Loses noticeably</source>
+      <translation>损失明显</translation>
+    </message>
+    <message>
+      <source>Loss not measured</source>
+      <translation>损失未测量</translation>
+    </message>
+    <message>
       <source>MMMM</source>
       <translation>M月</translation>
     </message>
@@ -448,12 +552,40 @@
       <translation>yyyy年M月</translation>
     </message>
     <message>
+      <source>Made first, {time}, once</source>
+      <translation>需先生成，{time}，仅一次</translation>
+    </message>
+    <message>
       <source>Makes words that were just used less likely. 1 is off; about 1.1 stops a model that repeats itself.</source>
       <translation>降低刚用过的词再次出现的可能。1 表示关闭；约 1.1 可以让模型不再重复。</translation>
     </message>
     <message>
       <source>Making room for the KV cache</source>
       <translation>正在分配 KV 缓存</translation>
+    </message>
+    <message>
+      <source>Measure again</source>
+      <translation>重新测量</translation>
+    </message>
+    <message>
+      <source>Measure the loss</source>
+      <translation>测量损失</translation>
+    </message>
+    <message>
+      <source>Measured on this model over {n} tokens: perplexity {perplexity}. There was no room for FP32 beside it to compare with.</source>
+      <translation>在此模型上测量了 {n} 个 token：困惑度 {perplexity}。内存不足以同时加载 FP32，无法比较。</translation>
+    </message>
+    <message>
+      <source>Measured on this model over {n} tokens: {part} of the likeliest next tokens are those of FP32; KL divergence {kl} nats; perplexity {perplexity}.</source>
+      <translation>在此模型上测量了 {n} 个 token：{part} 的首选 token 与 FP32 一致；KL 散度 {kl} 奈特；困惑度 {perplexity}。</translation>
+    </message>
+    <message>
+      <source>Measuring {name}, {number} of {count}: {part}</source>
+      <translation>正在测量 {name}（第 {number} 项，共 {count} 项）：{part}</translation>
+    </message>
+    <message>
+      <source>Measuring {name}: {part}</source>
+      <translation>正在测量 {name}：{part}</translation>
     </message>
     <message>
       <source>Memory</source>
@@ -532,6 +664,18 @@
       <translation>需要重新加载。</translation>
     </message>
     <message>
+      <source>Needs ~{needed} of {free} free: barely fits.</source>
+      <translation>约需 {needed}，可用 {free}：勉强放得下。</translation>
+    </message>
+    <message>
+      <source>Needs ~{needed} of {free} free: fits.</source>
+      <translation>约需 {needed}，可用 {free}：放得下。</translation>
+    </message>
+    <message>
+      <source>Needs ~{needed} of {free} free: too large.</source>
+      <translation>约需 {needed}，可用 {free}：放不下。</translation>
+    </message>
+    <message>
       <source>New chat</source>
       <translation>新建对话</translation>
     </message>
@@ -546,6 +690,10 @@
     <message>
       <source>New title</source>
       <translation>新标题</translation>
+    </message>
+    <message>
+      <source>Newest first</source>
+      <translation>最新的在前</translation>
     </message>
     <message>
       <source>Next version</source>
@@ -572,8 +720,8 @@
       <translation>没有与“{text}”相符的模型。</translation>
     </message>
     <message>
-      <source>No model was found. Add a folder that holds some, or download one.</source>
-      <translation>没有找到模型。请添加存有模型的文件夹，或下载一个。</translation>
+      <source>No models yet</source>
+      <translation>还没有模型</translation>
     </message>
     <message>
       <source>Normal text size</source>
@@ -624,6 +772,10 @@
       <translation>要在浏览器中打开这个地址吗？</translation>
     </message>
     <message>
+      <source>Order of the models</source>
+      <translation>模型的排序</translation>
+    </message>
+    <message>
       <source>Parameters</source>
       <translation>参数量</translation>
     </message>
@@ -634,6 +786,10 @@
     <message>
       <source>Paths, one a line.</source>
       <translation>路径，每行一个。</translation>
+    </message>
+    <message>
+      <source>Perplexity {n}</source>
+      <translation>困惑度 {n}</translation>
     </message>
     <message>
       <source>Precision</source>
@@ -932,12 +1088,20 @@
       <translation>用于聊天的模型：一个 .gguf 文件，或包含 safetensors 文件的文件夹。</translation>
     </message>
     <message>
+      <source>The model that is loaded now gives its memory back first. Other programs hold {size}.</source>
+      <translation>已计入当前模型先释放的内存。其他程序占用 {size}。</translation>
+    </message>
+    <message>
       <source>The model's chat template could not be applied ({reason}). Your message is kept.</source>
       <translation>无法应用模型的聊天模板（{reason}）。你的消息已保留。</translation>
     </message>
     <message>
       <source>The model's own</source>
       <translation>模型自带</translation>
+    </message>
+    <message>
+      <source>The others are compared with it.</source>
+      <translation>其他精度都与它比较。</translation>
     </message>
     <message>
       <source>The repository holds a file with an unsafe name ({name}). Nothing was downloaded.</source>
@@ -1060,12 +1224,20 @@
       <translation>权重精度</translation>
     </message>
     <message>
+      <source>Weight precisions for this model</source>
+      <translation>此模型的各种权重精度</translation>
+    </message>
+    <message>
       <source>Weights</source>
       <translation>权重</translation>
     </message>
     <message>
       <source>What the model is told before every conversation, for example how to answer. It costs tokens of the context.</source>
       <translation>每次对话之前先告诉模型的话，例如应当如何回答。它会占用上下文的 token。</translation>
+    </message>
+    <message>
+      <source>What weights and cache may take of the graphics card. Layers that do not fit in it run on the processor, which is slower.</source>
+      <translation>权重和缓存最多可占用的显存。放不下的层在 CPU 上运行，速度较慢。</translation>
     </message>
     <message>
       <source>Where models are downloaded from; a mirror, for example. Empty takes the usual hub.</source>
@@ -1106,6 +1278,10 @@
     <message>
       <source>Your chats will be listed here.</source>
       <translation>你的对话会显示在这里。</translation>
+    </message>
+    <message>
+      <source>Your folders and those of other programs are looked through.</source>
+      <translation>正在查看您的文件夹和其他程序的文件夹。</translation>
     </message>
     <message>
       <source>Your message</source>
@@ -1236,6 +1412,10 @@
       <translation>就绪</translation>
     </message>
     <message>
+      <source>room for {n} tokens</source>
+      <translation>可容纳 {n} 个 token</translation>
+    </message>
+    <message>
       <source>sample</source>
       <translation>采样</translation>
     </message>
@@ -1312,6 +1492,18 @@
       <translation>{done} / {total}</translation>
     </message>
     <message>
+      <source>{folder} cannot be read ({reason}). Check its permissions.</source>
+      <translation>无法读取 {folder}（{reason}）。请检查其权限。</translation>
+    </message>
+    <message>
+      <source>{folder} could not be opened.</source>
+      <translation>无法打开 {folder}。</translation>
+    </message>
+    <message>
+      <source>{folder} is not there now. If it is on another drive, connect that and search again.</source>
+      <translation>{folder} 现在不存在。如果它在另一块硬盘上，请接上后再次搜索。</translation>
+    </message>
+    <message>
       <source>{heads}, {kv_heads} for KV</source>
       <translation>{heads}，KV 头 {kv_heads}</translation>
     </message>
@@ -1330,6 +1522,14 @@
     <message>
       <source>{name} arrived damaged (its checksum is wrong) and was thrown away. Download it again.</source>
       <translation>{name} 下载后已损坏（校验和不符），文件已删除。请重新下载。</translation>
+    </message>
+    <message>
+      <source>{name} calibrated</source>
+      <translation>{name} 校准</translation>
+    </message>
+    <message>
+      <source>{name} could not be measured.</source>
+      <translation>无法测量 {name}。</translation>
     </message>
     <message>
       <source>{name} holds no GGUF or safetensors model.</source>
@@ -1352,12 +1552,24 @@
       <translation>{n} 个文件</translation>
     </message>
     <message>
+      <source>{n} layer on the CPU</source>
+      <translation>{n} 层在 CPU 上</translation>
+    </message>
+    <message>
+      <source>{n} layers on the CPU</source>
+      <translation>{n} 层在 CPU 上</translation>
+    </message>
+    <message>
       <source>{n} model</source>
       <translation>{n} 个模型</translation>
     </message>
     <message>
       <source>{n} models</source>
       <translation>{n} 个模型</translation>
+    </message>
+    <message>
+      <source>{n} of {total} layers would run on the processor.</source>
+      <translation>{total} 层中有 {n} 层会在 CPU 上运行。</translation>
     </message>
     <message>
       <source>{n} prompt token</source>
@@ -1376,8 +1588,16 @@
       <translation>{n} 个 token</translation>
     </message>
     <message>
+      <source>{part} same token · KL {kl}</source>
+      <translation>{part} 首选一致 · KL {kl}</translation>
+    </message>
+    <message>
       <source>{path} could not be moved to the trash; it was left as it is.</source>
       <translation>无法把 {path} 移到回收站，文件未作任何改动。</translation>
+    </message>
+    <message>
+      <source>{precision} fits.</source>
+      <translation>{precision} 放得下。</translation>
     </message>
     <message>
       <source>{size} a token</source>
@@ -1440,6 +1660,10 @@
     <message>
       <source>~{n} s</source>
       <translation>约 {n} 秒</translation>
+    </message>
+    <message>
+      <source>~{n} tokens/s</source>
+      <translation>约 {n} token/秒</translation>
     </message>
     <message>
       <source>~{n} turns left</source>

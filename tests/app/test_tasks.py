@@ -89,7 +89,7 @@ def test_a_task_may_start_another(qtbot, tasks):
     qtbot.waitUntil(lambda: seen == [1, 2, 3])
 
 
-def test_a_task_that_comes_too_late_is_dropped_without_telling_what_it_was(qtbot, caplog):
+def test_a_task_that_comes_too_late_is_dropped_without_telling_what_it_was(caplog):
     tasks = SerialTasks("late")
     assert tasks.close(5)
     ran = []

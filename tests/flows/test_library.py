@@ -40,7 +40,7 @@ def page_of(desk):
 
 
 def titles(desk):
-    return [row.title for row in page_of(desk)._model._rows]
+    return [row.title for row in page_of(desk).shelf.rows]
 
 
 def test_many_models_grow_into_the_list(desk, tmp_path):
@@ -51,9 +51,9 @@ def test_many_models_grow_into_the_list(desk, tmp_path):
     desk.window.show_library()
     page_of(desk).folder_added.emit(str(tmp_path / "shelf"))
     desk.wait(lambda: len(titles(desk)) == 30)
-    desk.wait(lambda: all(row.sheet is not None for row in page_of(desk)._model._rows), 120_000)
+    desk.wait(lambda: all(row.sheet is not None for row in page_of(desk).shelf.rows), 120_000)
     assert titles(desk)[0] == "tiny 00"
-    assert "30 models" in page_of(desk)._count.text()
+    assert "30 models" in page_of(desk).shelf.count_words
 
 
 def test_fetch_stop_go_on_and_load(desk, server):

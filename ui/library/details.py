@@ -20,7 +20,14 @@ from engine.api import ModelSheet, PrecisionFit
 from ui.i18n import tr
 from ui.icons import Icon, icon_pixmap, make_icon
 from ui.library.rows import LibraryRow
-from ui.library.words import FIT_COLORS, FIT_ICONS, facts, fit_words, precision_words
+from ui.library.words import (
+    FIT_COLORS,
+    FIT_ICONS,
+    facts,
+    fit_notes,
+    fit_words,
+    precision_words,
+)
 from ui.theme import ThemeSource, set_look
 from ui.widgets.units import bytes_quantity
 
@@ -29,7 +36,7 @@ ICON = 14
 
 
 class ModelDetails(QWidget):
-    """Empty until ``set_row``; buttons follow what can be done with the row."""
+    """A hint until ``set_row``; buttons follow what can be done with the row."""
 
     load_requested = Signal(str)
     reveal_requested = Signal(str)
@@ -53,7 +60,9 @@ class ModelDetails(QWidget):
         set_look(self._trash, "danger")
         for button in (self.load_button, self._reveal, self._hide, self._trash):
             button.clicked.connect(self._on_button)
-        self._body = self._arrange()
+        self._hint = self._label("muted", tr("Choose a model to see what it is and needs."))
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._area = self._arrange()
         themes.changed.connect(self._on_theme)
         self._on_theme()
         self.set_row(None)
@@ -61,7 +70,8 @@ class ModelDetails(QWidget):
     def set_row(self, row: LibraryRow | None) -> None:
         """Show a model; None for no choice."""
         self._row = row
-        self._body.setVisible(row is not None)
+        self._area.setVisible(row is not None)
+        self._hint.setVisible(row is None)
         if row is None:
             return
         self._title.setText(row.title)
@@ -76,7 +86,7 @@ class ModelDetails(QWidget):
 
     # ------------------------------------------------------------------ building
 
-    def _arrange(self) -> QWidget:
+    def _arrange(self) -> QScrollArea:
         body = QWidget(self)
         set_look(body, "clear")
         # a narrow column wraps the lines; it never scrolls sideways
@@ -109,7 +119,8 @@ class ModelDetails(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(area)
-        return body
+        outer.addWidget(self._hint, 1)
+        return area
 
     def _card(self, title: str) -> tuple[QFrame, QGridLayout]:
         card = QFrame(self)
@@ -149,7 +160,10 @@ class ModelDetails(QWidget):
         if sheet is None:
             return
         for number, line in enumerate(sheet.fits):
-            self._add_fit(number, line, is_default=line.precision is sheet.default)
+            is_default = line.precision is sheet.default
+            self._add_fit(2 * number, line, is_default=is_default)
+            if notes := fit_notes(line, sheet.context_length):
+                self._fit_grid.addWidget(self._label("small", notes), 2 * number + 1, 0, 1, 4)
         for number, (name, value) in enumerate(facts(row, sheet)):
             label = self._label("small", name)
             label.setWordWrap(False)

@@ -5,20 +5,14 @@ deletes none and connects to nothing.
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QSize, QSortFilterProxyModel, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFileDialog,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLayout,
     QLineEdit,
-    QListView,
-    QMenu,
     QPushButton,
     QSplitter,
     QStackedWidget,
@@ -27,19 +21,21 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from ui.i18n import tr, tr_n
+from ui.i18n import tr
 from ui.icons import Icon, make_icon
-from ui.library.delegate import ModelDelegate
 from ui.library.details import ModelDetails
 from ui.library.download_panel import DownloadPanel
-from ui.library.model import RowsModel
-from ui.library.rows import LibraryRow
+from ui.library.folder_menu import FolderMenu
+from ui.library.nothing import NoModels
+from ui.library.rows import LibraryRow, PlaceRow
+from ui.library.shelf import Shelf
 from ui.theme import ThemeSource, set_look
 
 MARGIN = 18
 ICON = 14
 _WIDE = 620  # below it, the details stand under the list
 _NARROWEST = 320
+_SHEET = 384
 
 
 class LibraryPage(QWidget):
@@ -50,73 +46,81 @@ class LibraryPage(QWidget):
     refresh_requested = Signal()
     folder_added = Signal(str)
     folder_removed = Signal(str)
+    place_toggled = Signal(str, bool)
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         set_look(self, "page")
         self._themes = themes
-        self._folders: tuple[str, ...] = ()
-        self._is_scanning = False
-        self._is_updating = False
-        self._model = RowsModel(self)
-        self._filter = QSortFilterProxyModel(self)
-        self._filter.setSourceModel(self._model)
-        self._filter.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        self._filter.setFilterRole(Qt.ItemDataRole.AccessibleTextRole)
+        self._is_dragged = False
+        self.shelf = Shelf(themes, self)
+        self.shelf.current_changed.connect(self._on_current)
+        self.shelf.chosen.connect(self._on_chosen)
+        self.shelf.load_requested.connect(self._load_current)
         self.details = ModelDetails(themes, self)
         self.downloads = DownloadPanel(themes, self)
         self.downloads.closed.connect(self._show_details)
         self._right = QStackedWidget(self)
         self._right.addWidget(self.details)
         self._right.addWidget(self.downloads)
+        self._nothing = NoModels(themes, self)
+        self._nothing.download_requested.connect(self.show_downloads)
         self._back = self._button(tr("Back to the chat"), self.closed.emit)
         set_look(self._back, "quiet")
         self._search = self._build_search()
         self._refresh = self._button(tr("Search again"), self.refresh_requested.emit)
         self._folder_button = QPushButton(tr("Folders"), self)
-        self._menu = QMenu(self)
-        self._menu.aboutToShow.connect(self._fill_menu)
+        self._menu = FolderMenu(self)
+        self._menu.added.connect(self.folder_added)
+        self._menu.removed.connect(self.folder_removed)
+        self._menu.place_toggled.connect(self.place_toggled)
         self._folder_button.setMenu(self._menu)
         self._download = self._button(tr("Download…"), self.show_downloads)
         set_look(self._download, "primary")
-        self._count = QLabel(self)
-        set_look(self._count, "small")
-        self._list = self._build_list(themes)
-        self._empty = self._build_empty()
-        self._left = QWidget(self)
         self._splitter = self._build_splitter()
+        self._middle = QStackedWidget(self)
+        self._middle.addWidget(self._nothing)
+        self._middle.addWidget(self._splitter)
         self._arrange()
         themes.changed.connect(self._on_theme)
         self._on_theme()
-        self.set_rows(())
 
     # ------------------------------------------------------------------ what it is told
 
     def set_rows(self, rows: Sequence[LibraryRow]) -> None:
-        """Show these models, in this order."""
-        # the view chooses a neighbour when the chosen row goes; that is nobody's choice
-        self._is_updating = True
-        self._model.set_rows(rows)
-        self._is_updating = False
-        self.details.set_row(self._current())
-        self._show_state()
+        """Show these models."""
+        self.shelf.set_rows(rows)
+        self._share()
 
     def set_folders(self, paths: Sequence[str]) -> None:
         """Folders the user added."""
-        self._folders = tuple(paths)
+        self._menu.set_folders(paths)
+
+    def set_places(self, places: Sequence[PlaceRow]) -> None:
+        """Folders of other programs."""
+        self._menu.set_places(places)
 
     def set_scanning(self, *, is_scanning: bool) -> None:
         """Folders are being looked through, or no longer."""
-        self._is_scanning = is_scanning
         self._refresh.setEnabled(not is_scanning)
-        self._show_state()
+        self.shelf.set_scanning(is_scanning=is_scanning)
+        self._nothing.show_state(is_scanning=is_scanning)
+
+    def set_trouble(self, text: str) -> None:
+        """Folders that cannot be read, a sentence each; an empty string for none."""
+        self.shelf.set_trouble(text)
+        self._nothing.trouble.setText(text)
 
     def select(self, path: str) -> None:
         """Choose a model and show its sheet."""
-        place = self._filter.mapFromSource(self._model.place_of(path))
-        if place.isValid():
-            self._list.setCurrentIndex(place)
+        self.shelf.select(path)
+
+    @property
+    def current_path(self) -> str:
+        """The model whose sheet is shown; an empty string for none."""
+        row = self.shelf.current
+        return "" if row is None else row.path
 
     def focus_search(self) -> None:
         """Put the caret into the search box."""
@@ -143,56 +147,24 @@ class LibraryPage(QWidget):
         box.setPlaceholderText(tr("Search models"))
         box.setAccessibleName(tr("Search models"))
         box.setClearButtonEnabled(True)
-        box.textChanged.connect(self._on_search)
+        box.textChanged.connect(self.shelf.set_search)
         for key, slot in (
             (Qt.Key.Key_Escape, self._on_escape),
-            (Qt.Key.Key_Down, self._enter_list),
+            (Qt.Key.Key_Down, self.shelf.enter),
         ):
             shortcut = QShortcut(QKeySequence(key), box)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
             shortcut.activated.connect(slot)
         return box
 
-    def _build_list(self, themes: ThemeSource) -> QListView:
-        view = QListView(self)
-        view.setObjectName("models")
-        view.setAccessibleName(tr("Models on this computer"))
-        view.setModel(self._filter)
-        view.setItemDelegate(ModelDelegate(themes, view))
-        view.setMouseTracking(True)
-        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        view.selectionModel().currentChanged.connect(self._on_current)
-        view.doubleClicked.connect(self._load_current)
-        enter = QShortcut(QKeySequence(Qt.Key.Key_Return), view)
-        enter.setContext(Qt.ShortcutContext.WidgetShortcut)
-        enter.activated.connect(self._load_current)
-        return view
-
-    def _build_empty(self) -> QLabel:
-        label = QLabel(self)
-        set_look(label, "muted")
-        label.setWordWrap(True)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
-        label.setContentsMargins(24, 48, 24, 0)
-        return label
-
     def _build_splitter(self) -> QSplitter:
-        column = QVBoxLayout(self._left)
-        column.setContentsMargins(12, 4, 8, 8)
-        column.setSpacing(4)
-        for widget in (self._list, self._empty):
-            column.addWidget(widget, 1)
-        column.addWidget(self._count)
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(1)
-        splitter.addWidget(self._left)
+        splitter.addWidget(self.shelf)
         splitter.addWidget(self._right)
         splitter.setStretchFactor(0, 1)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([1, 1])
+        splitter.splitterMoved.connect(self._on_splitter)
         return splitter
 
     def _arrange(self) -> None:
@@ -212,13 +184,9 @@ class LibraryPage(QWidget):
         column.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         column.addLayout(head)
         column.addWidget(line)
-        column.addWidget(self._splitter, 1)
+        column.addWidget(self._middle, 1)
 
     # ------------------------------------------------------------------ what the user does
-
-    def _on_search(self, text: str) -> None:
-        self._filter.setFilterFixedString(text.strip())
-        self._show_state()
 
     def _on_escape(self) -> None:
         if self._search.text():
@@ -226,77 +194,37 @@ class LibraryPage(QWidget):
         else:
             self.closed.emit()
 
-    def _enter_list(self) -> None:
-        self._list.setFocus(Qt.FocusReason.OtherFocusReason)
-        if not self._list.currentIndex().isValid():
-            self._list.setCurrentIndex(self._filter.index(0, 0))
+    def _on_current(self) -> None:
+        self.details.set_row(self.shelf.current)
 
-    def _on_current(self, *_indexes: QModelIndex) -> None:
-        row = self._current()
-        self.details.set_row(row)
-        if row is not None and not self._is_updating:
-            self._show_details()
-            self.selected.emit(row.path)
+    def _on_chosen(self, path: str) -> None:
+        self._show_details()
+        self.selected.emit(path)
 
     def _load_current(self) -> None:
-        if self._current() is not None:
+        if self.shelf.current is not None:
             self.details.load_button.click()
 
-    def _fill_menu(self) -> None:
-        self._menu.clear()
-        self._menu.addAction(tr("Add folder…")).triggered.connect(self._ask_for_folder)
-        if self._folders:
-            self._menu.addSeparator()
-        for path in self._folders:
-            name = (Path(path).name or path).replace("&", "&&")  # one would underline a letter
-            action = self._menu.addAction(tr("Leave out {folder}", folder=name))
-            action.setToolTip(path)
-            action.setData(path)
-            action.triggered.connect(self._remove_folder)
-
-    def _ask_for_folder(self) -> None:
-        path = QFileDialog.getExistingDirectory(self, tr("Choose a folder with models"))
-        if path:
-            self.folder_added.emit(path)
-
-    def _remove_folder(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self.folder_removed.emit(str(action.data()))
+    def _on_splitter(self) -> None:
+        self._is_dragged = True  # from now on the user decides how wide the sheet is
 
     # ------------------------------------------------------------------ keeping it true
-
-    def _current(self) -> LibraryRow | None:
-        row = self._model.row_at(self._filter.mapToSource(self._list.currentIndex()))
-        return row if isinstance(row, LibraryRow) else None
 
     def _show_details(self) -> None:
         self._right.setCurrentWidget(self.details)
         self._share()
 
     def _share(self) -> None:
-        """Under each other there is no room for the list beside a download."""
+        """What there is to show: nothing yet, a download alone, or the list and what is beside it.
+
+        Under each other there is no room for the list beside a download.
+        """
         is_wide = self._splitter.orientation() is Qt.Orientation.Horizontal
-        self._left.setVisible(is_wide or self._right.currentWidget() is self.details)
-
-    def _show_state(self) -> None:
-        """The list, or a sentence in its place; how many there are."""
-        shown, total = self._filter.rowCount(), self._model.rowCount()
-        self._list.setVisible(shown > 0)
-        self._empty.setVisible(shown == 0)
-        self._empty.setText(self._empty_words(total))
-        words = tr_n("{n} model", "{n} models", total)
-        if self._is_scanning:
-            words = tr("{count}, still looking…", count=words)
-        self._count.setText(words)
-        self._count.setVisible(total > 0)
-
-    def _empty_words(self, total: int) -> str:
-        if total:
-            return tr("No model matches “{text}”.", text=self._search.text().strip())
-        if self._is_scanning:
-            return tr("Looking for models…")
-        return tr("No model was found. Add a folder that holds some, or download one.")
+        is_download = self._right.currentWidget() is self.downloads
+        has_models = bool(self.shelf.rows)
+        self.shelf.setVisible(has_models and (is_wide or not is_download))
+        shows_list = has_models or is_download
+        self._middle.setCurrentWidget(self._splitter if shows_list else self._nothing)
 
     def _on_theme(self) -> None:
         size = self._themes.px(ICON)
@@ -307,7 +235,6 @@ class LibraryPage(QWidget):
         ):
             button.setIcon(make_icon(icon, self._themes.color("muted"), size))
             button.setIconSize(QSize(size, size))
-        self._list.scheduleDelayedItemsLayout()
         self._turn()
 
     @override
@@ -325,7 +252,11 @@ class LibraryPage(QWidget):
         wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if self._splitter.orientation() is not wanted:
             self._splitter.setOrientation(wanted)
-            self._splitter.setSizes([1, 1])
+            self._is_dragged = False
+        if not self._is_dragged:
+            room = self.width() if is_wide else self.height()
+            sheet = min(self._themes.px(_SHEET), room // 2 + room // 10) if is_wide else room // 2
+            self._splitter.setSizes([room - sheet, sheet])
         self._share()
         for button, text in (
             (self._back, tr("Back to the chat")),

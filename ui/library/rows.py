@@ -1,4 +1,4 @@
-"""What the library shows, as plain records: models here, models to fetch, fetches under way."""
+"""What the library shows, as plain records: models and folders here, models to fetch, fetches."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +12,7 @@ class LibraryRow:
 
     ``sheet`` is None while its header is read, and where ``problem`` says why it cannot be.
     ``can_be_trashed``: it is the user's own file, not a link into another program's store.
+    ``modified_s``: when it was last changed, seconds since 1970.
     """
 
     path: str
@@ -22,6 +23,24 @@ class LibraryRow:
     problem: str = ""
     is_loaded: bool = False
     can_be_trashed: bool = True
+    modified_s: float = 0.0
+
+
+class SortKey(StrEnum):
+    """In which order models are listed."""
+
+    NAME = "name"
+    SIZE = "size"
+    NEWEST = "newest"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRow:
+    """A folder of another program. ``is_searched``: its models are listed."""
+
+    path: str
+    program: str
+    is_searched: bool = True
 
 
 @dataclass(frozen=True, slots=True)

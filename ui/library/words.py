@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from engine.api import Fit, ModelSheet, Precision
+from engine.api import Fit, ModelSheet, Precision, PrecisionFit
 from ui.i18n import mark, tr, tr_n
 from ui.icons import Icon
-from ui.library.rows import LibraryRow, OfferRow, TransferRow, TransferStatus
-from ui.widgets.units import bytes_quantity, parameters_short
+from ui.library.rows import LibraryRow, OfferRow, SortKey, TransferRow, TransferStatus
+from ui.widgets.units import bytes_quantity, parameters_short, short_number
 
 FIT_ICONS: Mapping[Fit, Icon] = {
     Fit.FITS: Icon.CHECK,
@@ -18,6 +18,11 @@ _FIT_WORDS: Mapping[Fit, str] = {
     Fit.FITS: mark("Fits"),
     Fit.TIGHT: mark("Barely fits"),
     Fit.TOO_LARGE: mark("Too large"),
+}
+_SORT_WORDS: Mapping[SortKey, str] = {
+    SortKey.NAME: mark("By name"),
+    SortKey.SIZE: mark("Largest first"),
+    SortKey.NEWEST: mark("Newest first"),
 }
 _STATUS_WORDS: Mapping[TransferStatus, str] = {
     TransferStatus.QUEUED: mark("Waits for its turn"),
@@ -32,6 +37,24 @@ _STATUS_WORDS: Mapping[TransferStatus, str] = {
 def fit_words(fit: Fit) -> str:
     """The verdict."""
     return tr(_FIT_WORDS[fit])
+
+
+def sort_words(order: SortKey) -> str:
+    """An order as its menu names it."""
+    return tr(_SORT_WORDS[order])
+
+
+def fit_notes(line: PrecisionFit, context_length: int) -> str:
+    """What else is foreseen of a precision: speed, layers beside the GPU, a shorter context."""
+    notes = []
+    if line.decode_tokens_per_s is not None:
+        rate = short_number(_rounded(line.decode_tokens_per_s))
+        notes.append(tr("~{n} tokens/s", n=rate))
+    if line.cpu_layers:
+        notes.append(tr_n("{n} layer on the CPU", "{n} layers on the CPU", line.cpu_layers))
+    if 0 < line.largest_context < context_length:
+        notes.append(tr("room for {n} tokens", n=f"{line.largest_context:,}"))
+    return _joined(*notes)
 
 
 def precision_words(precision: Precision) -> str:
@@ -95,6 +118,11 @@ def facts(row: LibraryRow, sheet: ModelSheet) -> list[tuple[str, str]]:
         (tr("On disk"), _joined(str(bytes_quantity(row.num_bytes)), files)),
     ]
     return [(label, value) for label, value in lines if value]
+
+
+def _rounded(value: float) -> float:
+    """Two figures: a prediction has no more."""
+    return float(f"{value:.2g}")
 
 
 def _time(seconds: float) -> str:

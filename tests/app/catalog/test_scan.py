@@ -1,11 +1,12 @@
 """Models are found wherever they lie, once each."""
 
+import json
 import os
 import sys
 
 import pytest
 
-from app.catalog.scan import find_models, look_at
+from app.catalog.scan import FoundModel, Unreachable, find_models, look_at, place_of
 
 
 def write(path, size=10):
@@ -14,8 +15,12 @@ def write(path, size=10):
     return path
 
 
-def found(*folders):
-    return [model for model in find_models(folders) if model is not None]
+def found(*folders, alone=()):
+    return [m for m in find_models(folders, alone) if isinstance(m, FoundModel)]
+
+
+def unreachable(*folders):
+    return [m for m in find_models(folders) if isinstance(m, Unreachable)]
 
 
 def test_files_split_files_and_folders(tmp_path):
@@ -51,7 +56,45 @@ def test_folders_inside_each_other_list_a_model_once(tmp_path):
 
 
 def test_a_folder_that_is_gone(tmp_path):
-    assert found(tmp_path / "unplugged") == []
+    gone = tmp_path / "unplugged"
+    assert found(gone) == []
+    (told,) = unreachable(gone, tmp_path)
+    assert (told.path, told.is_missing) == (str(gone), True)
+
+
+def test_a_file_in_place_of_a_folder_is_told(tmp_path):
+    (told,) = unreachable(write(tmp_path / "x.gguf"))
+    assert told.is_missing
+
+
+def test_a_folder_alone_is_not_gone_into(tmp_path):
+    write(tmp_path / "near.gguf")
+    write(tmp_path / "below" / "far.gguf")
+    assert [m.title for m in found(alone=[tmp_path])] == ["near"]
+    assert {m.title for m in found(tmp_path, alone=[tmp_path])} == {"near", "far"}
+    assert found(alone=[tmp_path / "gone"]) == []
+
+
+def test_the_latest_change_counts(tmp_path):
+    parts = [write(tmp_path / f"big-0000{n}-of-00002.gguf") for n in (1, 2)]
+    for part, time in zip(parts, (200, 100), strict=True):
+        os.utime(part, (time, time))
+    assert found(tmp_path)[0].modified_s == 200
+
+
+def test_an_ollama_store_by_its_manifests(tmp_path):
+    store = tmp_path / "models"
+    digest = "ab" * 32
+    blob = write(store / "blobs" / f"sha256-{digest}", 7)
+    write(store / "blobs" / "stray.gguf")
+    layer = {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}"}
+    place = store / "manifests" / "registry.ollama.ai" / "library" / "llama3.2" / "1b"
+    write(place).write_text(json.dumps({"layers": [layer]}))
+    (model,) = found(tmp_path)
+    assert (model.title, model.path, model.num_bytes) == ("llama3.2:1b", str(blob), 7)
+    assert model.is_linked  # the store's own program should remove it
+    assert look_at(blob) == model
+    assert look_at(store / "blobs" / "sha256-gone") is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
@@ -85,6 +128,9 @@ def test_a_folder_that_may_not_be_read(tmp_path):
     locked.chmod(0)
     try:
         assert found(tmp_path) == []
+        (told,) = unreachable(locked)
+        assert not told.is_missing
+        assert told.reason
     finally:
         locked.chmod(0o700)
 
@@ -104,3 +150,5 @@ def test_look_at_one(tmp_path):
     assert look_at(folder).title == "smol"
     assert look_at(tmp_path) is None
     assert look_at(tmp_path / "gone.gguf") is None
+    assert place_of(one) == tmp_path
+    assert place_of(folder) == folder

@@ -93,7 +93,7 @@ def test_look_up_and_download(library, server):
     place = library.paths.models / "makers" / "tiny" / "tiny-Q4_K_M.gguf"
     assert place.read_bytes() == MODEL
     page = library.window.findChild(LibraryPage)
-    assert [entry.title for entry in page._model._rows] == ["tiny-Q4_K_M"]
+    assert [entry.title for entry in page.shelf.rows] == ["tiny-Q4_K_M"]
     assert json.loads(library.paths.downloads.read_text())["jobs"] == []
     look_up(library, "makers/tiny")
     assert [row.is_here for row in offers(library)] == [True, False]

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtWidgets import QMessageBox, QPushButton
 
 from app.composition import EngineInspector
-from app.controllers.library import take_some
+from app.controllers.library_search import take_some
 from tests.helpers.gguf_files import llama_parameters, write_llama
 from ui.library.page import LibraryPage
 
@@ -38,7 +38,7 @@ def page_of(desk):
 
 
 def rows(desk):
-    return {row.title: row for row in page_of(desk)._model._rows}
+    return {row.title: row for row in page_of(desk).shelf.rows}
 
 
 def test_models_and_damaged_files_are_listed(library, shelf):
@@ -99,9 +99,63 @@ def test_folders_come_and_go(library, shelf, tmp_path):
     assert rows(library) == {}
 
 
-def test_a_folder_that_is_gone_is_no_fault(library, tmp_path):
-    page_of(library).folder_added.emit(str(tmp_path / "unplugged"))
+def test_a_folder_that_is_gone_is_a_sentence(library, tmp_path):
+    gone = tmp_path / "unplugged"
+    page_of(library).folder_added.emit(str(gone))
     assert list(rows(library)) == ["broken", "tiny"]
+    trouble = page_of(library).shelf._trouble
+    assert trouble.text().startswith(f"{gone} is not there now.")
+    gone.mkdir()
+    page_of(library).refresh_requested.emit()
+    assert trouble.text() == ""
+
+
+def test_a_model_opened_by_its_path_is_listed_with_its_neighbours(library, tmp_path):
+    folder = tmp_path / "Загрузки 下载"
+    folder.mkdir()
+    path = write_llama(folder / "opened.gguf", llama_parameters(), four_bit=True)
+    write_llama(folder / "beside.gguf", llama_parameters(), four_bit=True)
+    library.application.controllers.model.choose(str(path))
+    library.play()
+    assert list(rows(library)) == ["beside", "broken", "opened", "tiny"]
+    assert rows(library)["opened"].is_loaded
+    page_of(library).refresh_requested.emit()
+    assert list(rows(library)) == ["beside", "broken", "opened", "tiny"]
+    path.unlink()
+    page_of(library).refresh_requested.emit()
+    assert list(rows(library)) == ["beside", "broken", "tiny"]
+
+
+def test_the_folder_of_a_loaded_model_is_looked_at_first_thing(make_desk, tmp_path):
+    path = write_llama(tmp_path / "opened.gguf", llama_parameters(), four_bit=True)
+    desk = make_desk(has_model=False).begin()
+    desk.application.controllers.model.choose(str(path))
+    desk.play()
+    desk.window.show_library()
+    assert list(rows(desk)) == ["opened"]
+    assert page_of(desk).current_path == str(path)
+
+
+def test_models_of_other_programs_can_be_left_out(library, tmp_path):
+    theirs = tmp_path / "nobody" / ".lmstudio" / "models"
+    theirs.mkdir(parents=True)
+    write_llama(theirs / "theirs.gguf", llama_parameters(), four_bit=True)
+    page = page_of(library)
+    page.refresh_requested.emit()
+    assert list(rows(library)) == ["broken", "theirs", "tiny"]
+    page.place_toggled.emit(str(theirs), False)
+    assert list(rows(library)) == ["broken", "tiny"]
+    page._menu.fill()
+    (entry,) = [action for action in page._menu.actions() if action.isCheckable()]
+    assert (entry.text(), entry.isChecked()) == ("LM Studio", False)
+    entry.trigger()
+    assert list(rows(library)) == ["broken", "theirs", "tiny"]
+
+
+def test_a_folder_that_cannot_be_shown_is_told(library, shelf):
+    gone = shelf / "gone" / "x.gguf"
+    page_of(library).details.reveal_requested.emit(str(gone))
+    assert f"{gone.parent} could not be opened." in library.shown_notice
 
 
 def trash_bin(monkeypatch, *, takes):

@@ -1,14 +1,16 @@
 """The library page: list, search, sheet, states and keys."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QListView, QPushButton
 
+from engine.api import Fit, Precision, PrecisionFit
 from tests.ui.library.conftest import make_sheet
 from ui.library.page import LibraryPage
-from ui.library.rows import LibraryRow
+from ui.library.rows import LibraryRow, PlaceRow, SortKey
 from ui.theme import DARK, LIGHT, ThemeSource
 
 
@@ -54,7 +56,7 @@ def button(page, text):
 
 
 def test_empty_and_still_looking(page):
-    assert "No model was found" in words(page)
+    assert "No models yet" in words(page)
     page.set_scanning(is_scanning=True)
     assert "Looking for models…" in words(page)
 
@@ -191,16 +193,17 @@ def test_large_words_do_not_keep_it_wide(page, qtbot):
     qtbot.waitUntil(lambda: page._splitter.orientation() is Qt.Orientation.Vertical)
 
 
-def test_narrow_stands_under_each_other(page, qtbot):
+def test_narrow_stands_under_each_other(page, rows, qtbot):
+    page.set_rows(rows)
     splitter = page._splitter
     assert splitter.orientation() is Qt.Orientation.Horizontal
     page.resize(420, 700)  # an X server answers later
     qtbot.waitUntil(lambda: splitter.orientation() is Qt.Orientation.Vertical)
-    assert page._left.isVisible()
+    assert page.shelf.isVisible()
     page.show_downloads()
-    assert not page._left.isVisible()
+    assert not page.shelf.isVisible()
     page.downloads.closed.emit()
-    assert page._left.isVisible()
+    assert page.shelf.isVisible()
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
@@ -212,11 +215,77 @@ def test_it_paints_at_every_zoom(page, themes, rows, theme, zoom):
     assert not page.grab().isNull()
 
 
+def test_while_there_is_nothing_one_sentence_and_one_button_stand_alone(page, rows, qtbot):
+    assert not view_of(page).isVisible()
+    assert not page.details.isVisible()
+    page.set_trouble("/media/disk is not there now.")
+    assert "/media/disk is not there now." in words(page)
+    qtbot.mouseClick(button(page, "Download a model"), Qt.MouseButton.LeftButton)
+    assert page.downloads.isVisible()
+    assert not page.shelf.isVisible()
+    page.downloads.closed.emit()
+    assert button(page, "Download a model").isVisible()
+    page.set_rows(rows)
+    assert view_of(page).isVisible()
+    assert "/media/disk is not there now." in words(page)
+    page.set_trouble("")
+    assert "/media/disk" not in words(page)
+
+
+def test_the_sheet_is_never_an_empty_column(page, rows):
+    page.set_rows(rows)
+    assert page.current_path == rows[0].path
+    page.set_rows([rows[0], replace(rows[1], is_loaded=True)])
+    assert page.current_path == rows[1].path
+    page.select(rows[0].path)
+    page.set_rows([rows[0], replace(rows[1], is_loaded=True)])
+    assert page.current_path == rows[0].path
+    page.findChild(QLineEdit, "searchModels").setText("nothing like it")
+    assert "Choose a model to see" in words(page)
+
+
+def test_models_in_other_orders(page, rows):
+    old, new = replace(rows[0], modified_s=1), replace(rows[1], modified_s=3)
+    page.set_rows([old, new, replace(rows[2], modified_s=2)])
+    page.select(old.path)
+    page.shelf.sort_by(SortKey.SIZE)
+    assert shown(page) == ["c", "b", "a"]
+    page.shelf.sort_by(SortKey.NEWEST)
+    assert shown(page) == ["b", "c", "a"]
+    assert page.current_path == old.path
+    next(a for a in page.shelf._orders.actions() if a.text() == "By name").trigger()
+    assert shown(page) == ["a", "b", "c"]
+
+
+def test_what_is_foreseen_of_each_precision(page, rows, qtbot):
+    fits = (
+        PrecisionFit(Precision.INT4, Fit.FITS, 1 << 30, 1_024, 47.3, cpu_layers=12),
+        PrecisionFit(Precision.INT8, Fit.FITS, 2 << 30, 2_048, 0.123),
+    )
+    page.set_rows([replace(rows[0], sheet=replace(make_sheet(), fits=fits))])
+    qtbot.waitUntil(lambda: "12 layers" in words(page))
+    assert "~47 tokens/s · 12 layers on the CPU · room for 1,024 tokens" in words(page)
+    assert "~0.1 tokens/s" in words(page)
+
+
+def test_folders_of_other_programs_can_be_left_out(page):
+    told = heard(page.place_toggled)
+    page.set_places([PlaceRow("/o", "Ollama"), PlaceRow("/j", "Jan & co", is_searched=False)])
+    page._menu.fill()
+    entries = {a.text(): a for a in page._menu.actions() if a.isCheckable()}
+    assert {text: a.isChecked() for text, a in entries.items()} == {
+        "Ollama": True,
+        "Jan && co": False,
+    }
+    entries["Ollama"].trigger()
+    assert told == [("/o", False)]
+
+
 def test_folders_can_be_left_out(page):
     told = heard(page.folder_removed)
-    page.set_folders(["/модели/a", "/b"])
-    page._fill_menu()
+    page.set_folders(["/x/модели/a", "/b"])
+    page._menu.fill()
     texts = [action.text() for action in page._menu.actions() if action.text()]
-    assert texts == ["Add folder…", "Leave out a", "Leave out b"]
+    assert texts == ["Add folder…", f"Leave out {Path('модели/a')}", "Leave out /b"]
     page._menu.actions()[2].trigger()
-    assert told == [("/модели/a",)]
+    assert told == [("/x/модели/a",)]
