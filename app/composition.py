@@ -24,18 +24,23 @@ from app.controllers.failures import words_for, words_for_error
 from app.controllers.library import LibraryController
 from app.controllers.library_services import LibraryServices
 from app.controllers.links import LinkController
+from app.controllers.loss_meter import LossMeter
+from app.controllers.measurement import Measurement
 from app.controllers.meters import MetersController
 from app.controllers.model import ModelController
+from app.controllers.outlook import OutlookWatch
+from app.controllers.precision import PrecisionController
 from app.controllers.services import Services
 from app.controllers.settings import SettingsController
 from app.controllers.sidebar import SidebarController
 from app.conversations import Conversation
 from app.paths import Paths
+from app.quality.evaluation import engine_command, evaluation_arguments
 from app.settings.declared import SHOWN_SECTIONS
 from app.settings.values import Settings
 from app.store.store import OpenReport, Store
 from app.tasks import SerialTasks, Tasks
-from engine.api import ModelSheet, Precision, PrecisionFit
+from engine.api import Foresight, ModelOptions, ModelSheet, Precision, PrecisionFit
 from engine.service import EngineService
 from ui.chat.page import ChatPage
 from ui.i18n import tr, tr_n
@@ -43,6 +48,7 @@ from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
 from ui.meters.live import LiveMeters
 from ui.settings.panel import SettingsPanel
+from ui.settings.precision_panel import PrecisionPanel
 from ui.sidebar.panel import Sidebar
 from ui.theme import ThemeSource
 
@@ -181,6 +187,7 @@ class Application(QObject):
         controllers.answers.stop_all()
         controllers.answers.save()
         controllers.downloads.close()
+        controllers.precision.close()
         has_engine_ended = services.bridge.close(ENGINE_TIMEOUT_S)
         has_library_ended = controllers.library.close(LIBRARY_TIMEOUT_S)
         controllers.answers.close()
@@ -207,6 +214,16 @@ class Controllers:
     meters: MetersController
     library: LibraryController
     downloads: DownloadsController
+    precision: PrecisionController
+
+
+@dataclass(frozen=True, slots=True)
+class _Views:
+    """What is seen: the window's pages, and the parts of them that have a controller."""
+
+    pages: Pages
+    chat: ChatPage
+    precisions: PrecisionPanel
 
 
 class EngineInspector:
@@ -225,6 +242,18 @@ class EngineInspector:
         from engine.inspection import estimate_fit  # noqa: PLC0415 - imports numpy
 
         return estimate_fit(num_parameters, precision, bytes_to_free)
+
+    def foresee(self, options: ModelOptions, bytes_to_free: int) -> Foresight:
+        """What loading with these options would come to. Raises EngineError."""
+        from engine.inspection import foresee  # noqa: PLC0415 - imports numpy
+
+        return foresee(options, bytes_to_free)
+
+    def has_gpu(self) -> bool:
+        """Whether models run on a GPU here."""
+        from engine.devices import find_gpu  # noqa: PLC0415 - as above
+
+        return find_gpu() is not None
 
 
 def build(
@@ -246,39 +275,67 @@ def build(
         secrets_path=paths.secrets,
     )
     appearance = Appearance(app, settings, options.scheme)
-    pages, page = _make_pages(appearance.themes)
-    window = MainWindow(pages, appearance.themes)
+    views = _make_views(appearance.themes)
+    window = MainWindow(views.pages, appearance.themes)
     model = ModelController(window, services, paths.starter_model, options.model)
     answers = Answers(services, window)
-    chat = ChatController(page, answers, model, services)
-    sidebar = SidebarController(pages.sidebar, chat, answers, services)
-    page_settings = SettingsController(window, pages.settings, model, appearance, services)
-    meters = MetersController(pages.meters, chat, answers, model, services.bridge)
-    branches = BranchController(page, chat, model, services)
-    LinkController(page)
-    page.model_wanted.connect(window.choose_model)
+    chat = ChatController(views.chat, answers, model, services)
+    sidebar = SidebarController(views.pages.sidebar, chat, answers, services)
+    page_settings = SettingsController(window, views.pages.settings, model, appearance, services)
+    branches = BranchController(views.chat, chat, model, services)
+    LinkController(views.chat)
+    views.chat.model_wanted.connect(window.choose_model)
     window.stop_requested.connect(chat.stop)
     window.set_models_folder(str(paths.models))
-    shelves = _make_library(pages.library, model, settings, paths, make_tasks)
+    library = _library_services(settings, paths, make_tasks)
+    shelves = _make_library(views.pages.library, model, library)
     for shelf in shelves:
         window.library_opened.connect(shelf.open)
         shelf.changed_settings.connect(page_settings.save)
-    controllers = Controllers(answers, model, chat, sidebar, page_settings, meters, *shelves)
+    controllers = Controllers(
+        answers,
+        model,
+        chat,
+        sidebar,
+        page_settings,
+        MetersController(views.pages.meters, chat, answers, model, services.bridge),
+        *shelves,
+        _make_precision(views, page_settings, model, library, paths.losses),
+    )
     application = Application(window, services, controllers, options)
-    for speaker in (model, chat, branches, sidebar, page_settings, *shelves):
+    for speaker in (
+        model,
+        chat,
+        branches,
+        sidebar,
+        page_settings,
+        *shelves,
+        controllers.precision,
+    ):
         speaker.notice.connect(application.notify)
     answers.save_failed.connect(chat.tell)
     return application
 
 
-def _make_library(
-    page: LibraryPage,
+def _make_precision(
+    views: _Views,
+    settings: SettingsController,
     model: ModelController,
-    settings: Settings,
-    paths: Paths,
-    make_tasks: Callable[[str], Tasks],
-) -> tuple[LibraryController, DownloadsController]:
-    services = LibraryServices(
+    library: LibraryServices,
+    losses: Path,
+) -> PrecisionController:
+    page = views.precisions
+    watch = OutlookWatch(model, library.inspector, library.catalog, page)
+    model.changed.connect(watch.refresh)
+    measurement = Measurement(engine_command(), page)
+    meter = LossMeter(measurement, evaluation_arguments, library.catalog, losses, page)
+    return PrecisionController(page, views.pages.settings, settings, watch, meter)
+
+
+def _library_services(
+    settings: Settings, paths: Paths, make_tasks: Callable[[str], Tasks]
+) -> LibraryServices:
+    return LibraryServices(
         settings=settings,
         inspector=EngineInspector(),
         folder=paths.models,
@@ -287,19 +344,25 @@ def _make_library(
         hub=make_tasks("hub"),
         downloads=make_tasks("downloads"),
     )
+
+
+def _make_library(
+    page: LibraryPage, model: ModelController, services: LibraryServices
+) -> tuple[LibraryController, DownloadsController]:
     library = LibraryController(page, model, services)
     downloads = DownloadsController(page.downloads, library, services)
     downloads.arrived.connect(library.add)
     return library, downloads
 
 
-def _make_pages(themes: ThemeSource) -> tuple[Pages, ChatPage]:
-    page = ChatPage(themes)
+def _make_views(themes: ThemeSource) -> _Views:
+    chat, precisions = ChatPage(themes), PrecisionPanel(themes)
     pages = Pages(
         sidebar=Sidebar(themes),
-        chat=page,
+        chat=chat,
         meters=LiveMeters(themes),
         settings=SettingsPanel(SHOWN_SECTIONS, themes),
         library=LibraryPage(themes),
     )
-    return pages, page
+    pages.settings.place_below("weights", precisions)
+    return _Views(pages, chat, precisions)

@@ -51,6 +51,11 @@ class Paths:
         return self.data / "downloads.json"
 
     @property
+    def losses(self) -> Path:
+        """What was measured of each model's precisions."""
+        return self.data / "losses.json"
+
+    @property
     def settings(self) -> Path:
         """The settings file."""
         return self.config / "settings.json"

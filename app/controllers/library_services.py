@@ -8,7 +8,7 @@ from typing import Protocol
 from app.catalog.remote import RemoteHub
 from app.settings.values import Settings
 from app.tasks import Tasks
-from engine.api import ModelSheet, Precision, PrecisionFit
+from engine.api import Foresight, ModelOptions, ModelSheet, Precision, PrecisionFit
 
 
 class Inspector(Protocol):
@@ -22,6 +22,14 @@ class Inspector(Protocol):
         self, num_parameters: int, precision: Precision, bytes_to_free: int
     ) -> PrecisionFit:
         """Judge a model by its size alone."""
+        ...
+
+    def foresee(self, options: ModelOptions, bytes_to_free: int) -> Foresight:
+        """What loading with these options would come to. Raises EngineError."""
+        ...
+
+    def has_gpu(self) -> bool:
+        """Whether models run on a GPU here."""
         ...
 
 

@@ -76,20 +76,30 @@ class ModelController(QObject):
     @property
     def needs_reload(self) -> bool:
         """Whether the loaded model differs from what the settings say by now."""
-        path = self._wanted_path()
-        if self._loaded is None or path is None or self.is_loading:
+        if self._loaded is None or self.is_loading:
             return False
-        return self._settings.model_options(path) != self._loaded
+        return self.wanted not in {None, self._loaded}
+
+    @property
+    def wanted(self) -> ModelOptions | None:
+        """What a reload would load; None while no model is chosen."""
+        path = self._wanted_path()
+        return None if path is None else self._settings.model_options(path)
+
+    @property
+    def bytes_to_free(self) -> int:
+        """What the loaded model gives back when another one takes its place."""
+        return 0 if self.info is None else self.info.weights_bytes + self.info.kv_budget_bytes
 
     # ------------------------------------------------------------------ calls
 
     @Slot()
     def reload(self) -> None:
         """Load what the settings say; without any model, say that one is to be chosen."""
-        if (path := self._wanted_path()) is None:
+        if (options := self.wanted) is None:
             self._show(ModelPillState())
             return
-        self._load(self._settings.model_options(path))
+        self._load(options)
 
     @Slot(str)
     def choose(self, path: str) -> None:

@@ -10,6 +10,7 @@ from app.controllers.model import ModelController
 from app.controllers.services import Services
 from app.settings.declared import FIELDS, SHOWN_SECTIONS
 from app.settings.values import write_settings
+from engine.api import ModelOptions
 from ui.i18n import tr
 from ui.main_window import MainWindow
 from ui.settings.fields import SettingValue
@@ -20,6 +21,7 @@ class SettingsController(QObject):
     """Takes changes in, keeps them on disk, and applies those that apply at once."""
 
     notice = Signal(str)
+    changed = Signal()  # what the next load would use
 
     def __init__(
         self,
@@ -56,13 +58,27 @@ class SettingsController(QObject):
             on_error=self._on_save_failed,
         )
 
+    @property
+    def weights(self) -> str:
+        """How the next load would keep the weights."""
+        return self._services.settings.text("weights")
+
+    def waits_for(self, options: ModelOptions) -> bool:
+        """Whether a reload is needed, and would load with these options."""
+        return self._model.needs_reload and self._model.wanted == options
+
+    def change(self, key: str, value: SettingValue) -> None:
+        """Take a value that was chosen elsewhere than in the setting's own row."""
+        self._panel.set_value(key, value)
+        self._on_changed(key, value)
+
     @Slot(str, object)
     def _on_changed(self, key: str, value: SettingValue) -> None:
         self._services.settings.set(key, value)
         self.save()
         match FIELDS[key].applies, key:
             case "reload", _:
-                self._panel.set_reload_needed(self._model.needs_reload)
+                self._show_reload()
             case _, "scheme":
                 self._appearance.choose_scheme()
             case _, "zoom":
@@ -74,8 +90,7 @@ class SettingsController(QObject):
 
     @Slot(float)
     def _on_zoom(self, zoom: float) -> None:
-        self._panel.set_value("zoom", zoom)
-        self._on_changed("zoom", zoom)
+        self.change("zoom", zoom)
 
     @Slot()
     def _on_reset(self) -> None:
@@ -93,9 +108,13 @@ class SettingsController(QObject):
         for key, value in values.items():
             self._services.settings.set(key, value)
         self._panel.set_values(self._services.settings.values())
-        self._panel.set_reload_needed(self._model.needs_reload)
+        self._show_reload()
         self._appearance.choose_scheme()
         self.save()
+
+    def _show_reload(self) -> None:
+        self._panel.set_reload_needed(self._model.needs_reload)
+        self.changed.emit()
 
     @Slot()
     def _on_model_changed(self) -> None:
@@ -103,7 +122,7 @@ class SettingsController(QObject):
         self._panel.set_model_info(info)
         if info is not None:
             self._panel.suggest({"context_length": info.context_length, "threads": info.threads})
-        self._panel.set_reload_needed(self._model.needs_reload)
+        self._show_reload()
 
     @Slot()
     def _on_model_chosen(self) -> None:

@@ -5,8 +5,11 @@ Imports no Qt: the words are English source text, translated where they are show
 
 from collections.abc import Mapping
 
-from engine.api import Precision
+from engine.api import KVPrecision, Precision
 from ui.settings.fields import Choice, Field, Section
+
+# INT4 weights chosen with an eye on the model's own activations
+INT4_CALIBRATED = "int4-calibrated"
 
 MODEL = Section(
     "Model",
@@ -30,6 +33,7 @@ MODEL = Section(
             choices=(
                 Choice(Precision.AUTO.value, "Automatic"),
                 Choice(Precision.INT4.value, "INT4 (smallest, fastest)"),
+                Choice(INT4_CALIBRATED, "INT4 calibrated (better, made once)"),
                 Choice(Precision.INT8.value, "INT8 (nearly exact)"),
                 Choice(Precision.BF16.value, "BF16 (as trained)"),
                 Choice(Precision.FP32.value, "FP32 (largest)"),
@@ -74,6 +78,36 @@ MODEL = Section(
             maximum=1_048_576,
             step=64,
             automatic="One full context",
+            applies="reload",
+        ),
+        Field(
+            "kv",
+            "choice",
+            KVPrecision.AUTO.value,
+            "KV cache precision",
+            "How exactly the cache keeps what was read. Fewer bits hold a longer conversation in "
+            "the same memory; with INT4 answers may drift in long ones.",
+            choices=(
+                Choice(KVPrecision.AUTO.value, "Automatic"),
+                Choice(KVPrecision.BF16.value, "16-bit (usual)"),
+                Choice(KVPrecision.INT8.value, "INT8 (half of it, nearly exact)"),
+                Choice(KVPrecision.INT4.value, "INT4 (a quarter of it)"),
+                Choice(KVPrecision.FP32.value, "FP32 (twice as much)"),
+            ),
+            applies="reload",
+        ),
+        Field(
+            "gpu_budget_mib",
+            "int",
+            None,
+            "GPU memory budget",
+            "What weights and cache may take of the graphics card. Layers that do not fit in it "
+            "run on the processor, which is slower.",
+            unit="MiB",
+            minimum=256,
+            maximum=1_048_576,
+            step=256,
+            automatic="All that is free",
             applies="reload",
         ),
         Field(

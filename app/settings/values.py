@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.settings.declared import FIELDS, problem_with
+from app.settings.declared import FIELDS, INT4_CALIBRATED, problem_with
 from app.settings.file import read_values, write_values
-from engine.api import ModelOptions, Precision, SamplingParams
+from engine.api import KVPrecision, ModelOptions, Precision, SamplingParams
 from ui.settings.fields import SettingValue
 
 MIB = 1 << 20
@@ -106,16 +106,23 @@ class Settings:
         """A setting that is on or off."""
         return bool(self._values[key])
 
+    def _mebibytes(self, key: str) -> int | None:
+        size = self.whole(key)
+        return None if size is None else size * MIB
+
     def model_options(self, path: str) -> ModelOptions:
         """How to load the model at ``path``."""
-        budget = self.whole("kv_budget_mib")
+        is_calibrated = self.text("weights") == INT4_CALIBRATED
         return ModelOptions(
             path=path,
-            weights=Precision(self.text("weights")),
+            weights=Precision.INT4 if is_calibrated else Precision(self.text("weights")),
             context_length=self.whole("context_length"),
             threads=self.whole("threads"),
-            kv_budget_bytes=None if budget is None else budget * MIB,
+            kv_budget_bytes=self._mebibytes("kv_budget_mib"),
             kv_cache=self.flag("kv_cache"),
+            gpu_budget_bytes=self._mebibytes("gpu_budget_mib"),
+            calibrated=is_calibrated,
+            kv=KVPrecision(self.text("kv")),
         )
 
     def sampling_params(self) -> SamplingParams:

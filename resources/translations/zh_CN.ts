@@ -25,7 +25,7 @@
     </message>
     <message>
       <source>A context of up to {n} tokens fits.</source>
-      <translation>上下文不超过 {n} 个 token 时放得下。</translation>
+      <translation>上下文不超过 {n} 个 token 时够用。</translation>
     </message>
     <message>
       <source>A folder with .safetensors files…</source>
@@ -665,15 +665,15 @@
     </message>
     <message>
       <source>Needs ~{needed} of {free} free: barely fits.</source>
-      <translation>约需 {needed}，可用 {free}：勉强放得下。</translation>
+      <translation>约需 {needed}，可用 {free}：勉强够用。</translation>
     </message>
     <message>
       <source>Needs ~{needed} of {free} free: fits.</source>
-      <translation>约需 {needed}，可用 {free}：放得下。</translation>
+      <translation>约需 {needed}，可用 {free}：够用。</translation>
     </message>
     <message>
       <source>Needs ~{needed} of {free} free: too large.</source>
-      <translation>约需 {needed}，可用 {free}：放不下。</translation>
+      <translation>约需 {needed}，可用 {free}：不够用。</translation>
     </message>
     <message>
       <source>New chat</source>
@@ -1597,7 +1597,7 @@
     </message>
     <message>
       <source>{precision} fits.</source>
-      <translation>{precision} 放得下。</translation>
+      <translation>换成 {precision} 就够用。</translation>
     </message>
     <message>
       <source>{size} a token</source>

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 from engine.api import ModelInfo
 from ui.i18n import tr
 from ui.theme import set_look
+from ui.widgets.precision_name import precision_title
 from ui.widgets.units import bytes_quantity, parameters_short
 
 
@@ -38,7 +39,7 @@ def facts(info: ModelInfo) -> list[tuple[str, str]]:
                 trained=f"{info.trained_context_length:,}",
             ),
         ),
-        (tr("Precision"), f"{info.precision.value.upper()}, KV {info.kv_dtype}"),
+        (tr("Precision"), f"{precision_title(info)}, KV {info.kv_dtype}"),
         (tr("Runs on"), device_words(info)),
         (tr("Weights"), str(bytes_quantity(info.weights_bytes))),
         (tr("KV cache"), tr("{size} a token", size=str(bytes_quantity(info.kv_bytes_per_token)))),

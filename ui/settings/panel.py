@@ -1,6 +1,7 @@
 """The settings page, built from declarations alone.
 
 Shows values it is given and emits valid changes; it stores nothing and knows no single setting.
+What belongs to one setting and is more than a field is put below it by whoever knows it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
 from engine.api import ModelInfo
 from ui.i18n import tr
 from ui.settings.fields import Field, Section, SettingValue
+from ui.settings.forecast import Forecast, ForecastLine
 from ui.settings.model_path import ModelPathEditor
 from ui.settings.model_sheet import ModelSheet
 from ui.settings.number import NumberEditor
@@ -49,7 +51,10 @@ class SettingsPanel(QWidget):
         self._reload_bar.triggered.connect(self.reload_requested)
         bar_space = QVBoxLayout()
         bar_space.setContentsMargins(MARGIN, 8, MARGIN, 0)
+        bar_space.setSpacing(8)
         bar_space.addWidget(self._reload_bar)
+        self._forecast = ForecastLine(themes, self)
+        bar_space.addWidget(self._forecast)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -76,6 +81,11 @@ class SettingsPanel(QWidget):
             )
         else:
             self._reload_bar.hide()
+            self._forecast.set_forecast(None)
+
+    def set_forecast(self, forecast: Forecast | None) -> None:
+        """Say what loading the model with the new settings would take."""
+        self._forecast.set_forecast(forecast)
 
     def set_model_info(self, info: ModelInfo | None) -> None:
         """Show the loaded model's facts, or none."""
@@ -87,6 +97,15 @@ class SettingsPanel(QWidget):
             row = self._rows.get(key)
             if row is not None and isinstance(row.editor, NumberEditor):
                 row.editor.suggest(number)
+
+    def set_row_shown(self, key: str, *, shown: bool) -> None:
+        """Show a setting, or hide one that this machine has no use for."""
+        if (row := self._rows.get(key)) is not None:
+            row.setVisible(shown)
+
+    def place_below(self, key: str, widget: QWidget) -> None:
+        """Put a widget under a setting's row."""
+        self._column.insertWidget(self._column.indexOf(self._rows[key]) + 1, widget)
 
     def focus_first(self) -> None:
         """Put the focus on the first setting."""
@@ -114,7 +133,7 @@ class SettingsPanel(QWidget):
         set_look(page, "clear")
         # a narrow panel wraps the lines; it never scrolls sideways
         page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        layout = QVBoxLayout(page)
+        self._column = layout = QVBoxLayout(page)
         layout.setContentsMargins(MARGIN, 12, MARGIN, 24)
         layout.setSpacing(BETWEEN_ROWS)
         for number, section in enumerate(sections):

@@ -4,6 +4,7 @@ Shows a ``ModelPillState``; its menu belongs to the window. The state is said in
 by the dot.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,10 +14,11 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QSizePolicy, QWidget
 from typing_extensions import override
 
 from engine.api import LoadProgress, LoadStage, ModelInfo
-from ui.i18n import tr
+from ui.i18n import mark, tr
 from ui.icons import Icon, icon_pixmap
 from ui.theme import BASE_FONT_PX, ThemeSource
 from ui.widgets.model_name import model_title
+from ui.widgets.precision_name import precision_title
 from ui.widgets.units import count_short
 
 HEIGHT = 32
@@ -51,7 +53,7 @@ class ModelPillState:
     def ready(cls, info: ModelInfo) -> "ModelPillState":
         """A loaded model."""
         parts = (
-            info.precision.value.upper(),
+            precision_title(info),
             info.device.value.upper(),
             count_short(info.context_length),
         )
@@ -104,23 +106,20 @@ class ModelPillState:
         return f"{stage} {part:.0%}" if part else stage
 
 
+_STAGE_WORDS: Mapping[LoadStage, str] = {
+    LoadStage.STARTING: mark("Starting the engine"),
+    LoadStage.READING_HEADER: mark("Reading the file"),
+    LoadStage.TOKENIZER: mark("Loading the tokenizer"),
+    LoadStage.CALIBRATION: mark("Choosing better INT4 weights"),
+    LoadStage.WEIGHTS: mark("Loading weights"),
+    LoadStage.KV_CACHE: mark("Making room for the KV cache"),
+    LoadStage.WARM_UP: mark("Warming up"),
+}
+
+
 def stage_words(stage: LoadStage) -> str:
     """What a load is doing."""
-    match stage:
-        case LoadStage.STARTING:
-            return tr("Starting the engine")
-        case LoadStage.READING_HEADER:
-            return tr("Reading the file")
-        case LoadStage.TOKENIZER:
-            return tr("Loading the tokenizer")
-        case LoadStage.CALIBRATION:
-            return tr("Choosing better INT4 weights")
-        case LoadStage.WEIGHTS:
-            return tr("Loading weights")
-        case LoadStage.KV_CACHE:
-            return tr("Making room for the KV cache")
-        case LoadStage.WARM_UP:
-            return tr("Warming up")
+    return tr(_STAGE_WORDS[stage])
 
 
 class ModelPill(QAbstractButton):

@@ -1,0 +1,1 @@
+"""What a precision costs in quality: measured, kept and judged. No Qt, no torch."""
