@@ -1,0 +1,34 @@
+"""What the scheduler asks of a drafter, and what it tells it. Plain values; no torch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.api import SamplingParams
+
+
+@dataclass(frozen=True, slots=True)
+class DraftQuery:
+    """A request that is one token behind, and how many guesses it could use.
+
+    ``known_ids`` is the request's live list: read it during the call, keep no reference.
+    """
+
+    request_id: str
+    known_ids: Sequence[int]
+    params: SamplingParams
+    seed: int
+    sample_index: int
+    most: int
+
+
+class Drafter(Protocol):
+    """Guesses the tokens that follow."""
+
+    def propose(self, queries: Sequence[DraftQuery]) -> list[tuple[int, ...]]:
+        """For each query up to ``most`` guesses, maybe none."""
+        ...
+
+    def forget(self, request_id: str) -> None:
+        """The request has ended; nothing about it is needed any more."""
+        ...
