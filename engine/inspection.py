@@ -16,20 +16,20 @@ from engine.api import (
     Device,
     Fit,
     Foresight,
-    KVPrecision,
     ModelOptions,
     ModelSheet,
     Precision,
     PrecisionFit,
 )
 from engine.errors import ModelCorruptError
+from engine.model.footprint.fit import RUNTIME_BYTES
+from engine.model.footprint.weights import parameter_bytes, resolve_precision
 from engine.planner.find import find_blueprint
-from engine.planner.geometry import KVPrecision as PlannedKV
 from engine.planner.header import read_config_json
 from engine.planner.machine import look_at_machine
-from engine.planner.plan import Wish, plan
-from engine.planner.room import RUNTIME_BYTES, judge
-from engine.planner.weights import parameter_bytes, resolve_precision
+from engine.planner.plan import plan
+from engine.planner.room import judge
+from engine.planner.wish import Wish
 from engine.roofline import cache_path, read_ceilings
 
 if TYPE_CHECKING:
@@ -74,19 +74,20 @@ def foresee(options: ModelOptions, bytes_to_free: int = 0) -> Foresight:
         InvalidRequestError: an option is out of range.
     """
     blueprint = find_blueprint(options.path)
-    memory, target = look_at_machine(options.device, bytes_to_free)
-    kv = None if options.kv is KVPrecision.AUTO else PlannedKV(options.kv.value)
-    wish = Wish(options.weights, kv, options.context_length)
-    made = plan(blueprint, wish, memory, target, read_ceilings(cache_path()))
+    machine = look_at_machine(options.device, bytes_to_free)
+    wish = Wish(
+        options.weights, options.kv, options.context_length, gpu_budget=options.gpu_budget_bytes
+    )
+    made = plan(blueprint, wish, machine, read_ceilings(cache_path()))
     return Foresight(
         precision=resolve_precision(blueprint, options.weights),
         fit=Fit(made.verdict.value),
         needed_bytes=made.peak_bytes,
         available_bytes=made.available_bytes,
-        other_programs_bytes=memory.other_bytes,
+        other_programs_bytes=machine.memory.other_bytes,
         largest_context=made.largest_context,
         decode_tokens_per_s=made.predicted_decode_tokens_per_s,
-        cpu_layers=0,
+        cpu_layers=made.cpu_layers,
         reasons=made.reasons,
     )
 
@@ -98,7 +99,7 @@ def estimate_fit(
 
     ``largest_context`` is 0: it is not known.
     """
-    memory, _ = look_at_machine(Device.AUTO, bytes_to_free)
+    memory = look_at_machine(Device.AUTO, bytes_to_free).memory
     needed = int(parameter_bytes(num_parameters, precision) * (1 + _OVERHEAD)) + RUNTIME_BYTES
     return PrecisionFit(precision, Fit(judge(needed, memory).value), needed, 0)
 
@@ -106,8 +107,9 @@ def estimate_fit(
 def _sheet(path: str, source: "Checkpoint", bytes_to_free: int) -> ModelSheet:
     config = source.config
     blueprint = find_blueprint(path)
-    memory, target = look_at_machine(Device.AUTO, bytes_to_free)
-    plans = [plan(blueprint, Wish(precision), memory, target) for precision in PRECISIONS]
+    machine = look_at_machine(Device.AUTO, bytes_to_free)
+    ceilings = read_ceilings(cache_path())  # measuring takes seconds, and a look must not
+    plans = [plan(blueprint, Wish(precision), machine, ceilings) for precision in PRECISIONS]
     is_folder = Path(path).is_dir()
     stored, has_template, license_name = (_of_folder if is_folder else _of_gguf)(Path(path))
     return ModelSheet(
@@ -127,7 +129,12 @@ def _sheet(path: str, source: "Checkpoint", bytes_to_free: int) -> ModelSheet:
         default=resolve_precision(blueprint, Precision.AUTO),
         fits=tuple(
             PrecisionFit(
-                precision, Fit(result.verdict.value), result.peak_bytes, result.largest_context
+                precision,
+                Fit(result.verdict.value),
+                result.peak_bytes,
+                result.largest_context,
+                result.predicted_decode_tokens_per_s,
+                result.cpu_layers,
             )
             for precision, result in zip(PRECISIONS, plans, strict=True)
         ),

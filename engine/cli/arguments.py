@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from engine.api import Device, ModelOptions, Precision, SamplingParams
+from engine.api import Device, KVPrecision, ModelOptions, Precision, SamplingParams
 
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -114,11 +114,14 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help="a .gguf file, a folder, a config.json, or a shipped name")
     weights = [precision.value for precision in Precision]
     add("--weights", choices=weights, default=Precision.AUTO.value, help="default: auto")
-    kinds = ("fp32", "bf16", "fp16", "int8", "int4")
-    add("--kv", choices=kinds, help="how the cache is kept (default: as the engine computes)")
+    kinds = [*(kind.value for kind in KVPrecision), "fp16"]
+    kept = "how the cache is kept (default: auto, as the engine computes)"
+    add("--kv", choices=kinds, default=KVPrecision.AUTO.value, help=kept)
     add("--context", type=_integer(1), metavar="N", help="default: the trained one, up to 8192")
     add("--streams", type=_integer(1), default=1, metavar="N", help="answers at once (default: 1)")
     add("--device", choices=[d.value for d in Device], default=Device.AUTO.value)
+    budget = "the most weights and cache may take on a graphics card; the CPU runs the rest"
+    add("--gpu-budget", type=_integer(0), metavar="BYTES", help=budget)
     freed = "what the model it replaces gives back"
     add("--bytes-to-free", type=_integer(0), default=0, metavar="N", help=freed)
     add("--roofline", type=Path, metavar="FILE", help="the machine's ceilings, kept there")

@@ -9,11 +9,11 @@ import json
 import sys
 from pathlib import Path
 
-from engine.api import Device, Precision
+from engine.api import Device, KVPrecision, Precision
 from engine.planner.find import find_blueprint
-from engine.planner.geometry import KVPrecision
 from engine.planner.machine import look_at_machine
-from engine.planner.plan import Plan, Wish, plan
+from engine.planner.plan import Plan, plan
+from engine.planner.wish import Wish
 from engine.roofline import (
     Ceilings,
     best_of,
@@ -24,6 +24,7 @@ from engine.roofline import (
     write_ceilings,
 )
 
+_KV_ALIASES = {"fp16": KVPrecision.BF16.value}  # 16 bits are 16 bits
 _MEASURING = "Measuring this machine once; this takes some seconds."
 
 
@@ -32,13 +33,15 @@ def run_plan(options: argparse.Namespace) -> int:
     blueprint = find_blueprint(options.model)
     wish = Wish(
         weights=Precision(options.weights),
-        kv=None if options.kv is None else KVPrecision(options.kv),
+        kv=KVPrecision(_KV_ALIASES.get(options.kv, options.kv)),
         context=options.context,
         streams=options.streams,
+        gpu_budget=options.gpu_budget,
     )
-    memory, target = look_at_machine(Device(options.device), options.bytes_to_free)
+    is_regular = wish.weights is not Precision.BF16 and blueprint.is_regular
+    machine = look_at_machine(Device(options.device), options.bytes_to_free, is_regular=is_regular)
     ceilings = None if options.no_speed else _ceilings(options.roofline)
-    result = plan(blueprint, wish, memory, target, ceilings)
+    result = plan(blueprint, wish, machine, ceilings)
     print(json.dumps(result.as_json()) if options.json else describe(result))
     return 0
 

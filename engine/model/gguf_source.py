@@ -24,6 +24,7 @@ from engine.model.source import (
 )
 from engine.quant.ggml import can_decode, decode, decode_vector, is_four_bit
 from engine.quant.layout import Weight
+from engine.quant.stored import Stored, stored_as
 
 
 class GgufSource(Checkpoint):
@@ -111,6 +112,10 @@ class GgufSource(Checkpoint):
         check_finite_tensor(values, info.name, self.path)
         heads = self._interleaved_heads(name)
         return values[_half_split_order(heads, self._config.head_dim)] if heads else values
+
+    @override
+    def stored(self, name: str) -> Stored:
+        return stored_as(self._file.tensors[self._places[name].tensor].type)
 
     @override
     def close(self) -> None:

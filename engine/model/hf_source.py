@@ -22,6 +22,7 @@ from engine.model.source import (
 )
 from engine.model.wrapped_text import text_prefix, wrapped_name
 from engine.quant.layout import DenseWeight, Weight
+from engine.quant.stored import Stored, stored_floats
 
 
 class HfSource(Checkpoint):
@@ -119,6 +120,13 @@ class HfSource(Checkpoint):
     def vector(self, name: str) -> torch.Tensor:
         values = self._read(name).float()
         return values + 1.0 if self._norms_add_one and name.endswith("norm") else values
+
+    @override
+    def stored(self, name: str) -> Stored:
+        tensor = self._places[name].tensor
+        if self._packed is not None and tensor in self._packed.shapes:
+            return self._packed.stored(tensor)
+        return stored_floats(self._owner[tensor].tensors[tensor].dtype)
 
     @override
     def close(self) -> None:

@@ -26,7 +26,7 @@ from engine.model.gguf_source import GgufSource
 from engine.model.hf_source import HfSource
 from engine.model.native import NativeDecoder
 from engine.model.offloaded import OffloadedDecoder, Place
-from engine.model.resolve import choose_machine, estimate_weights, out_of_memory, resolve
+from engine.model.resolve import choose_machine, out_of_memory, resolve, weights_bytes
 from engine.model.source import Checkpoint
 from engine.model.text_parts import check_vocabulary, read_folder_text_parts, read_text_parts
 from engine.model.weight_cache import int4_source
@@ -258,7 +258,8 @@ def _named_memory_errors(source: Checkpoint, config: ResolvedConfig) -> Iterator
         is_cpu_allocation = "DefaultCPUAllocator" in str(error)
         if type(error) is RuntimeError and not is_cpu_allocation:
             raise
-        needed = estimate_weights(source.shapes, config.precision) + config.kv.total_bytes
+        weights = weights_bytes(source, config.precision, config.device)
+        needed = weights + config.kv.total_bytes
         raise out_of_memory(needed, _available(config.device)) from error
 
 

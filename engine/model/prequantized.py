@@ -24,6 +24,7 @@ from engine.quant.packed_words import (
     decode_gptq,
     groups_in_order,
 )
+from engine.quant.stored import Stored, stored_in_groups
 from engine.quant.table_blocks import Maxima, decode_int8_rows, decode_table_blocks
 
 _MAX_CONFIG_BYTES = 10_000_000
@@ -115,6 +116,13 @@ class Prequantized:
         g_idx, scales = self._read(name), self._info(first, self._scales_name)
         groups = scales[1] if self._is_compressed else scales[0]
         return bool((g_idx < 0).all()) or (groups > 0 and groups_in_order(g_idx, groups))
+
+    def stored(self, name: str) -> Stored:
+        """How the files keep the matrix ``name``, one of ``shapes``."""
+        if not self.is_four_bit:
+            return Stored(table_form="8-bit rows")
+        scales = self._info(name.removesuffix(".weight"), self._scales_name)
+        return stored_in_groups(self.shapes[name][1], scales[1 if self._is_compressed else 0])
 
     def nbytes(self, name: str) -> int:
         """Bytes of all tensors that make the matrix ``name``."""

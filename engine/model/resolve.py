@@ -3,36 +3,29 @@
 Decides from the checkpoint's header and the machine's memory; allocates nothing.
 """
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
-from engine.api import Device, ModelOptions, Precision
+from engine.api import Device, KVPrecision, ModelOptions, Precision
 from engine.config import KVFormat, KVGeometry, ResolvedConfig
 from engine.devices import find_gpu, has_native_bf16, physical_cores, read_memory
 from engine.errors import InvalidRequestError, OutOfMemoryError
 from engine.model.config import ModelConfig
-from engine.model.offload import Split, by_layer, split_layers
-from engine.model.source import Checkpoint, Shape
+from engine.model.footprint.cache import BLOCK_TOKENS, whole_blocks
+from engine.model.footprint.checkpoint import blueprint_of
+from engine.model.footprint.fit import Demand, Fitter, Mode, Place, Shortage
+from engine.model.footprint.target import target_of
+from engine.model.footprint.weights import allocated_bytes, resolve_precision
+from engine.model.source import Checkpoint
 
-BLOCK_SIZE = 16
+BLOCK_SIZE = BLOCK_TOKENS
 _MIN_CONTEXT = 16
 _MAX_THREADS = 1_024
 _MAX_STREAMS = 4_096
 _MAX_BATCH_TOKENS = 1 << 16
 _FULL_CONTEXTS = 4  # the default cache holds up to so many,
 _MEMORY_SHARE = 0.05  # as long as that is at most this share of the memory
-_USEFUL_CONTEXT = 4_096  # tokens; rather than have fewer, a GPU leaves layers to the CPU
-_RESERVE_BYTES = 256 << 20  # activations, the interpreter, the window
-_PACKING_BYTES = 4  # a value, while the largest matrix is decoded and packed
-_BYTES_PER_WEIGHT = {
-    Precision.INT4: 0.5 + 4 / 32,  # a bfloat16 scale and zero for each group of 32
-    Precision.INT8: 1.0,
-    Precision.BF16: 2.0,
-    Precision.FP32: 4.0,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +41,6 @@ class Machine:
     has_native_bf16: bool
     physical_cores: int
     host: "Machine | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Needs:
-    """Bytes of the weights, of all parameters by name, and of packing the largest of them."""
-
-    weights: int
-    sizes: Mapping[str, int]
-    packing: int
-
-    @classmethod
-    def of(cls, shapes: Mapping[str, Shape], precision: Precision) -> "_Needs":
-        sizes = {n: estimate_weights({n: shape}, precision) for n, shape in shapes.items()}
-        packing = max(math.prod(shape) for shape in shapes.values()) * _PACKING_BYTES
-        return cls(estimate_weights(shapes, precision), sizes, packing)
 
 
 def choose_machine(wanted: Device) -> Machine:
@@ -95,47 +73,39 @@ def resolve(options: ModelOptions, source: Checkpoint, machine: Machine) -> Reso
     (weights, or weights and the cache asked for, are larger than the free memory).
     """
     _check_options(options, source.config)
-    precision = options.weights
-    if precision is Precision.AUTO:
-        precision = Precision.INT4 if source.is_four_bit else Precision.INT8
+    blueprint = blueprint_of(source)
+    precision = resolve_precision(blueprint, options.weights)
     compute_dtype = _compute_dtype(precision, machine)
-    needs = _Needs.of(source.shapes, precision)
-    cpu_layers = 0
-    try:
-        context_length, geometry = _fit_whole(options, source, compute_dtype, machine, needs)
-    except OutOfMemoryError:
-        if machine.host is None:
-            raise
-        context_length, geometry = _size_split_cache(
-            options, source, compute_dtype, machine, needs
-        )
-        split = _split(options, source, machine, needs, geometry)
-        cpu_layers = split.cpu_layers
-        if cpu_layers == source.config.num_layers:
-            return resolve(options, source, machine.host)
+    kept = _check_format(_kv_format(options.kv, compute_dtype), source.config)
+    one_block = _geometry(source.config, kept, 1).bytes_per_block
+    host = None if machine.host is None else _place(options, machine.host)
+    fitter = Fitter(blueprint, Mode(precision, options.kv), _place(options, machine), host)
+    found = fitter.fit(_demand(options, source.config, machine, one_block))
+    if isinstance(found, Shortage):
+        raise out_of_memory(found.needed, found.available)
+    if machine.host is not None and found.cpu_layers == source.config.num_layers:
+        return resolve(options, source, machine.host)
     return ResolvedConfig(
         path=options.path,
         precision=precision,
         device=machine.device,
         threads=options.threads or machine.physical_cores,
         compute_dtype=dtype_name(compute_dtype),
-        kv_dtype=dtype_name(compute_dtype),
-        context_length=context_length,
-        kv=geometry,
+        kv_dtype=kept.value,
+        context_length=found.context,
+        kv=_geometry(source.config, kept, found.pool // BLOCK_SIZE),
         kv_cache=options.kv_cache,
         prefix_cache=options.prefix_cache,
         max_batch_tokens=options.max_batch_tokens,
         max_streams=options.max_streams,
-        cpu_layers=cpu_layers,
+        cpu_layers=found.cpu_layers,
         cpu_dtype=dtype_name(_compute_dtype(precision, machine.host or machine)),
     )
 
 
-def estimate_weights(shapes: Mapping[str, Shape], precision: Precision) -> int:
-    """About how many bytes the weights will take, from their shapes alone."""
-    matrices = sum(math.prod(shape) for shape in shapes.values() if len(shape) == 2)
-    vectors = sum(math.prod(shape) for shape in shapes.values() if len(shape) == 1)
-    return int(matrices * _BYTES_PER_WEIGHT[precision]) + vectors * 4
+def weights_bytes(source: Checkpoint, precision: Precision, device: Device) -> int:
+    """What the weights will take on ``device``. ``precision`` is not AUTO."""
+    return allocated_bytes(blueprint_of(source), precision, target_of(device))
 
 
 def out_of_memory(needed: int, available: int) -> OutOfMemoryError:
@@ -190,114 +160,68 @@ def _compute_dtype(precision: Precision, machine: Machine) -> torch.dtype:
     return torch.float32
 
 
-def _budget(options: ModelOptions, machine: Machine) -> int:
-    """Bytes that weights and cache may take on the machine's device."""
-    free = machine.available_bytes - _RESERVE_BYTES
-    if machine.device is Device.CUDA and options.gpu_budget_bytes is not None:
-        return min(free, options.gpu_budget_bytes)
-    return free
-
-
-def _fit_whole(
-    options: ModelOptions, source: Checkpoint, dtype: torch.dtype, machine: Machine, needs: _Needs
-) -> tuple[int, KVGeometry]:
-    """Context length and pool for all layers on the machine's device.
-
-    A GPU whose computer could take some layers is not filled up with weights until no context
-    worth having is left.
-    """
-    room = _budget(options, machine) - needs.weights
-    too_large = out_of_memory(
-        needs.weights + needs.packing + _RESERVE_BYTES, machine.available_bytes
+def _place(options: ModelOptions, machine: Machine) -> Place:
+    is_cuda = machine.device is Device.CUDA
+    return Place(
+        machine.available_bytes,
+        target_of(machine.device, has_native_bf16=machine.has_native_bf16),
+        options.gpu_budget_bytes if is_cuda else None,
     )
-    if room < needs.packing:
-        raise too_large
-    context_length, geometry = _size_cache(options, source.config, dtype, machine, room)
-    if machine.host is not None and context_length < _useful_context(options, source.config):
-        raise too_large
-    return context_length, geometry
 
 
-def _size_split_cache(
-    options: ModelOptions, source: Checkpoint, dtype: torch.dtype, machine: Machine, needs: _Needs
-) -> tuple[int, KVGeometry]:
-    """Context length and pool for layers on both devices."""
-    host = machine.host or machine
-    # with no memory to be called plentiful, one context is all there is
-    both = replace(
-        machine, total_bytes=0, available_bytes=machine.available_bytes + host.available_bytes
-    )
-    budget = max(0, _budget(options, machine))
-    room = budget + host.available_bytes - _RESERVE_BYTES - needs.weights - needs.packing
-    if options.context_length is None and options.kv_budget_bytes is None:
-        # the GPU's memory is better spent on layers than on a context nobody asked for
-        useful = -(-_useful_context(options, source.config) // BLOCK_SIZE)
-        least = _geometry(source.config, dtype, useful).total_bytes
-        room = min(room, max(budget // 4, least))
-    return _size_cache(options, source.config, dtype, both, room)
-
-
-def _split(
-    options: ModelOptions,
-    source: Checkpoint,
-    machine: Machine,
-    needs: _Needs,
-    geometry: KVGeometry,
-) -> Split:
-    """Where to cut; raises OutOfMemoryError when the computer cannot hold its part."""
-    host, config = machine.host or machine, source.config
-    parts = by_layer(
-        needs.sizes,
-        config.num_layers,
-        is_tied=config.tie_word_embeddings,
-        kv_layer=geometry.total_bytes // config.num_layers,
-    )
-    split = split_layers(parts, _budget(options, machine) - needs.packing)
-    needed = split.cpu_bytes + needs.packing + _RESERVE_BYTES
-    if needed > host.available_bytes:
-        raise out_of_memory(needed, host.available_bytes)
-    return split
-
-
-def _useful_context(options: ModelOptions, config: ModelConfig) -> int:
-    return options.context_length or min(config.max_position_embeddings, _USEFUL_CONTEXT)
-
-
-def _size_cache(
+def _demand(
     options: ModelOptions,
     config: ModelConfig,
-    dtype: torch.dtype,
     machine: Machine,
-    room: int,
-) -> tuple[int, KVGeometry]:
-    """Context length and pool, within ``room`` bytes.
+    one_block: int,
+) -> Demand:
+    """What was asked for by number must fit as it is; what was left open shrinks to fit.
 
-    What was asked for by number must fit as it is; what was left open shrinks to fit.
+    An open cache holds several contexts as long as they are a small part of the memory.
     """
-    one_block = _geometry(config, dtype, 1).bytes_per_block
-    fits = room // one_block
     wanted = options.context_length or config.max_position_embeddings
-    needed = -(-wanted // BLOCK_SIZE)
+    one_context = whole_blocks(wanted)
     if options.kv_budget_bytes is not None:
-        blocks = max(1, options.kv_budget_bytes // one_block)
-        must_fit = blocks
+        pool = least = max(1, options.kv_budget_bytes // one_block) * BLOCK_SIZE
     else:
-        modest = int(machine.total_bytes * _MEMORY_SHARE) // one_block
-        blocks = max(needed, min(_FULL_CONTEXTS * needed, modest))
-        must_fit = needed if options.context_length is not None else 1
-    if must_fit > fits:
-        available = machine.available_bytes
-        raise out_of_memory(available - room + must_fit * one_block, available)
-    blocks = min(blocks, fits)
-    return min(wanted, blocks * BLOCK_SIZE), _geometry(config, dtype, blocks)
+        modest = int(machine.total_bytes * _MEMORY_SHARE) // one_block * BLOCK_SIZE
+        pool = max(one_context, min(_FULL_CONTEXTS * one_context, modest))
+        least = BLOCK_SIZE if options.context_length is None else one_context
+    is_open = options.context_length is None and options.kv_budget_bytes is None
+    return Demand(wanted, pool, least, is_open=is_open)
 
 
-def _geometry(config: ModelConfig, dtype: torch.dtype, num_blocks: int) -> KVGeometry:
+def _kv_format(wanted: KVPrecision, compute_dtype: torch.dtype) -> KVFormat:
+    match wanted:
+        case KVPrecision.AUTO:
+            return KVFormat(dtype_name(compute_dtype))
+        case KVPrecision.FP32:
+            return KVFormat.FLOAT32
+        case KVPrecision.BF16:
+            is_half = compute_dtype == torch.float16
+            return KVFormat.FLOAT16 if is_half else KVFormat.BFLOAT16
+        case KVPrecision.INT8:
+            return KVFormat.INT8
+        case KVPrecision.INT4:
+            return KVFormat.INT4
+
+
+def _check_format(kept: KVFormat, config: ModelConfig) -> KVFormat:
+    if not kept.can_keep(config.head_dim):
+        raise InvalidRequestError(
+            f"This model's heads of {config.head_dim} values cannot be kept in {kept.upper()}; "
+            "choose 16 bits for the KV cache.",
+            reason=f"kv cannot be {kept.value}",
+        )
+    return kept
+
+
+def _geometry(config: ModelConfig, kept: KVFormat, num_blocks: int) -> KVGeometry:
     return KVGeometry(
         num_layers=config.num_layers,
         num_kv_heads=config.num_kv_heads,
         head_dim=config.head_dim,
         block_size=BLOCK_SIZE,
         num_blocks=num_blocks,
-        format=KVFormat(dtype_name(dtype)),
+        format=kept,
     )

@@ -15,6 +15,7 @@ import torch
 
 from engine.model.config import ModelConfig, corrupt
 from engine.quant.layout import DenseWeight, GroupedInt4Weight, GroupedInt8Weight, Weight
+from engine.quant.stored import Stored
 
 Shape = tuple[int, ...]
 
@@ -61,6 +62,10 @@ class Checkpoint(WeightSource, Protocol):
     @property
     def is_four_bit(self) -> bool:
         """Whether most of the layers' weights have 4 bits in the file."""
+        ...
+
+    def stored(self, name: str) -> Stored:
+        """How the files keep the matrix ``name``."""
         ...
 
     def close(self) -> None:

@@ -6,7 +6,8 @@ The extra layer that drafts tokens ahead is not counted: the engine does not loa
 from dataclasses import replace
 
 from engine.model.config import corrupt
-from engine.planner.blueprint import Blueprint, Product
+from engine.model.footprint.blueprint import Blueprint, Product
+from engine.model.footprint.cache import CacheTrack
 from engine.planner.families import (
     MAX_CONTEXT,
     MAX_EXPERTS,
@@ -15,7 +16,6 @@ from engine.planner.families import (
     size,
     table_form,
 )
-from engine.planner.geometry import CacheTrack
 from engine.planner.header import HeaderFields
 
 LATENT_TYPES = frozenset({"deepseek_v2", "deepseek_v3", "deepseek_v32"})

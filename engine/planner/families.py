@@ -7,9 +7,10 @@ has not heard of is counted as if it were Llama, and the plan says so.
 from dataclasses import dataclass
 
 from engine.model.config import corrupt
-from engine.planner.blueprint import Blueprint, Product, TableForm
-from engine.planner.geometry import CacheTrack, attention
+from engine.model.footprint.blueprint import Blueprint, Product
+from engine.model.footprint.cache import CacheTrack, attention
 from engine.planner.header import HeaderFields
+from engine.quant.stored import TableForm
 
 MAX_LAYERS = 1_024
 MAX_SIZE = 1 << 24
@@ -65,6 +66,11 @@ class Heads:
         return (self.queries + 2 * self.keys) * self.size
 
 
+def estimate_note(model_type: str) -> str:
+    """What a plan says of an architecture that is not known."""
+    return f"~ estimate: unknown architecture {model_type[:40]!a}"
+
+
 def read_heads(fields: HeaderFields, hidden: int) -> Heads:
     """Head counts and size; raises ModelCorruptError where they do not fit each other."""
     queries = size(fields, "num_attention_heads", limit=MAX_LAYERS)
@@ -84,7 +90,7 @@ def read_family(fields: HeaderFields, name: str) -> Blueprint:
     layer_products, inner = _layer_products(fields, hidden, heads)
     is_tied = fields.flag("tie_word_embeddings", default=model_type in _TIED)
     notes = () if model_type in _KNOWN else (
-        f"The architecture {model_type[:40]!a} is counted as if it were built like Llama.",
+        estimate_note(model_type),
     )  # fmt: skip
     products = [product for layer in range(num_layers) for product in layer_products(layer)]
     return Blueprint(

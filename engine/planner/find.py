@@ -6,20 +6,22 @@ say of its size, ``title`` its name for people.
 """
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from engine.errors import ModelMissingError, ModelUnsupportedError
 from engine.model.config import corrupt
-from engine.planner.blueprint import Blueprint
+from engine.model.footprint.blueprint import Blueprint
+from engine.model.wrapped_text import text_values
 from engine.planner.deepseek import (
     COMPRESSED_TYPES,
     LATENT_TYPES,
     read_compressed,
     read_latent,
 )
-from engine.planner.families import read_family
+from engine.planner.families import estimate_note, read_family
 from engine.planner.gguf_header import read_gguf
 from engine.planner.header import HeaderFields, read_config_json
 from engine.planner.prequantized import keep_groups
@@ -54,7 +56,9 @@ def find_blueprint(model: str | Path) -> Blueprint:
         case ".safetensors":
             return _from_folder(path.parent)
         case ".gguf":
-            return read_gguf(path)
+            return _from_gguf(path)
+        case _ if _begins_as_gguf(path):  # stores such as Ollama's name files by their content
+            return _from_gguf(path)
         case _:
             raise ModelUnsupportedError(
                 f"{path.name} is not something a plan can be made for. Choose a .gguf file, a "
@@ -69,15 +73,18 @@ def read_config(values: Mapping[str, Any], name: str, path: str) -> Blueprint:
 
     Raises ModelCorruptError or ModelUnsupportedError naming ``path``.
     """
-    inner = values.get("text_config")
-    if isinstance(inner, dict):
-        packed = values.get("quantization_config")
-        values = {
-            "quantization_config": packed,
-            **inner,
-            "model_type": inner.get("model_type", values.get("model_type")),
-        }
-    fields = HeaderFields(values, path)
+    return _read(_text_fields(values, path), name)
+
+
+def _text_fields(values: Mapping[str, Any], path: str) -> HeaderFields:
+    """The fields of the language part, the folder's quantisation with them."""
+    if not isinstance(values.get("text_config"), dict):
+        return HeaderFields(values, path)
+    packed = values.get("quantization_config")
+    return HeaderFields({"quantization_config": packed, **text_values(values)}, path)
+
+
+def _read(fields: HeaderFields, name: str) -> Blueprint:
     return keep_groups(_read_plain(fields, name), fields)
 
 
@@ -90,6 +97,14 @@ def _read_plain(fields: HeaderFields, name: str) -> Blueprint:
     return read_family(fields, name)
 
 
+def _begins_as_gguf(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"GGUF"
+    except OSError:
+        return False
+
+
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
@@ -100,12 +115,45 @@ def _exists(path: Path) -> bool:
 def _from_folder(folder: Path) -> Blueprint:
     config = folder / "config.json"
     if config.is_file():
-        blueprint = read_config(read_config_json(config), folder.resolve().name, str(config))
-        return replace(blueprint, is_from_weights=any(folder.glob(_WEIGHTS)))
+        if any(folder.glob(_WEIGHTS)):
+            return _from_weights(folder)
+        return read_config(read_config_json(config), folder.resolve().name, str(config))
     files = sorted(folder.glob("*.gguf"))
     if len(files) == 1:
-        return read_gguf(files[0])
+        return _from_gguf(files[0])
     raise ModelMissingError(f"There is no config.json in {folder}.", path=str(folder))
+
+
+def _from_gguf(path: Path) -> Blueprint:
+    """The tensors as the loader would read them, or by the header of a file it would refuse."""
+    from engine.model.footprint.checkpoint import (  # noqa: PLC0415 - imports torch
+        blueprint_of,
+    )
+    from engine.model.gguf_source import GgufSource  # noqa: PLC0415 - imports torch
+
+    try:
+        with closing(GgufSource.open(path)) as source:
+            return blueprint_of(source)
+    except ModelUnsupportedError:
+        blueprint = read_gguf(path)
+        return replace(blueprint, notes=(estimate_note(blueprint.model_type),))
+
+
+def _from_weights(folder: Path) -> Blueprint:
+    """As ``_from_gguf``, for a folder of safetensors files."""
+    from engine.model.footprint.checkpoint import (  # noqa: PLC0415 - imports torch
+        blueprint_of,
+    )
+    from engine.model.hf_source import HfSource  # noqa: PLC0415 - imports torch
+    from engine.planner.unknown import read_unknown_folder  # noqa: PLC0415 - imports torch
+
+    try:
+        with closing(HfSource.open(folder)) as source:
+            return blueprint_of(source)
+    except ModelUnsupportedError:
+        config = folder / "config.json"
+        fields = _text_fields(read_config_json(config), str(config))
+        return read_unknown_folder(folder, fields)
 
 
 def _shipped(name: str) -> Blueprint:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.model.config import corrupt
+from engine.model.footprint.blueprint import Blueprint, Product
+from engine.model.footprint.cache import CacheTrack, attention
 from engine.model.gguf import TensorInfo
 from engine.model.gguf_split import open_gguf
-from engine.planner.blueprint import Blueprint, Product, TableForm
 from engine.planner.families import MAX_CONTEXT, MAX_EXPERTS, MAX_LAYERS, size
-from engine.planner.geometry import CacheTrack, attention
 from engine.planner.header import HeaderFields
-from engine.quant.ggml_types import GgmlType
+from engine.quant.stored import FOUR_BIT_TYPES, stored_as
 
 _LAYER = re.compile(r"blk\.(\d+)\.(\w+)\.weight")
 # parts that run as one product
@@ -28,13 +28,6 @@ _FUSED = {
 }
 _TABLE, _HEAD = "token_embd.weight", "output.weight"
 _PERIODS = {"gemma2": 2, "gemma3": 6}  # the last layer of each is a full one
-_FORMS: Mapping[GgmlType, TableForm] = {
-    GgmlType.F32: "32 bits",
-    GgmlType.F16: "16 bits",
-    GgmlType.BF16: "16 bits",
-}
-_SHORT_GROUPS = frozenset({GgmlType.Q2_K, GgmlType.Q3_K})  # of 16, the others of 32
-_GROUPED = frozenset({GgmlType.Q5_0, GgmlType.Q8_0, GgmlType.Q6_K})
 
 
 def read_gguf(path: Path) -> Blueprint:
@@ -51,11 +44,8 @@ class _Header:
     """The metadata and the tensor table of one file."""
 
     def __init__(self, fields: HeaderFields, tensors: Mapping[str, TensorInfo]) -> None:
-        from engine.quant.ggml import is_four_bit  # noqa: PLC0415 - imports torch
-
         self._fields = fields
         self._tensors = tensors
-        self._is_four_bit = is_four_bit
         self._arch = fields.text("general.architecture")
         self._num_layers = self._size("block_count", limit=MAX_LAYERS)
 
@@ -66,8 +56,7 @@ class _Header:
             raise corrupt(self._fields.path, f"the tensor {_TABLE} is missing")
         products = self._products()
         head = self._tensors.get(_HEAD)
-        is_four_bit = self._is_four_bit(table.type)
-        grouped: TableForm = "8-bit groups" if table.type in _GROUPED else "8-bit rows"
+        stored = stored_as(table.type)
         return Blueprint(
             name=self._fields.text("general.name", stem),
             model_type=self._arch,
@@ -76,14 +65,14 @@ class _Header:
             num_layers=self._num_layers,
             context_length=self._size("context_length", limit=MAX_CONTEXT),
             products=tuple(products),
-            head=None if head is None else self._product([head]),
+            head=None if head is None else self._product(None, [head]),
             vector_values=sum(t.shape[0] for t in self._tensors.values() if len(t.shape) == 1),
-            table_form=_FORMS.get(table.type, grouped),
+            table_form=stored.table_form,
             tracks=tuple(self._tracks()),
             widest_row=max(p.rows * p.active for p in products),
             is_from_weights=True,
             is_four_bit=self._is_mostly_four_bit(),
-            is_table_four_bit=is_four_bit,
+            is_table_four_bit=stored.is_four_bit,
         )
 
     def _size(self, key: str, default: int | None = None, limit: int = 1 << 24) -> int:
@@ -102,9 +91,11 @@ class _Header:
             groups.setdefault(name, []).append(info)
         if not groups:
             raise corrupt(self._fields.path, "it holds no layers")
-        return [self._product(parts) for parts in groups.values()]
+        return [
+            self._product(int(name.partition(".")[0]), parts) for name, parts in groups.items()
+        ]
 
-    def _product(self, parts: list[TensorInfo]) -> Product:
+    def _product(self, layer: int | None, parts: list[TensorInfo]) -> Product:
         """Tensors of [N, K], or [experts, N, K], as one product."""
         first = parts[0].shape
         if any(p.shape[:-2] != first[:-2] or p.shape[-1] != first[-1] for p in parts):
@@ -113,19 +104,20 @@ class _Header:
         active = copies
         if copies > 1:
             active = min(copies, self._size("expert_used_count", limit=MAX_EXPERTS))
+        stored = [stored_as(part.type) for part in parts]
         return Product(
             rows=sum(p.shape[-2] for p in parts),
             columns=first[-1],
             copies=copies,
             active=active,
             # groups of different sizes do not make one product of groups
-            is_four_bit=all(self._is_four_bit(p.type) for p in parts)
-            and len({p.type in _SHORT_GROUPS for p in parts}) == 1,
+            is_four_bit=all(p.is_four_bit for p in stored) and len({p.group for p in stored}) == 1,
+            layer=layer,
         )
 
     def _is_mostly_four_bit(self) -> bool:
         infos = [info for _, info in self._layer_tensors()]
-        four_bit = sum(info.nbytes for info in infos if self._is_four_bit(info.type))
+        four_bit = sum(info.nbytes for info in infos if info.type in FOUR_BIT_TYPES)
         return four_bit * 2 > sum(info.nbytes for info in infos)
 
     def _tracks(self) -> list[CacheTrack]:

@@ -11,36 +11,17 @@ for it. The verdict and ``total_bytes`` always count what is allocated::
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
-from engine.api import Precision
-from engine.errors import InvalidRequestError
-from engine.planner.activations import activation_bytes, packing_bytes
-from engine.planner.blueprint import Blueprint
-from engine.planner.geometry import CacheTrack, KVPrecision, allocated_cache_bytes, cache_bytes
-from engine.planner.room import RUNTIME_BYTES, Memory, Verdict, explain, judge, margin_bytes
-from engine.planner.setup import Setup
+from engine.model.footprint.blueprint import Blueprint
+from engine.model.footprint.cache import CacheTrack, cache_bytes
+from engine.model.footprint.weights import parameter_bytes
+from engine.planner.machine import Machine
+from engine.planner.outlook import Outlook
+from engine.planner.room import Verdict, margin_bytes
 from engine.planner.speed import decode_tokens_per_s, prefill_tokens_per_s
-from engine.planner.weights import Target, allocated_bytes, parameter_bytes, resolve_precision
+from engine.planner.wish import Wish
 from engine.roofline import Ceilings
-
-DEFAULT_CONTEXT = 8_192
-_MOST_TOKENS = 1 << 28
-_MOST_STREAMS = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """How the model would be run.
-
-    ``kv`` None keeps the cache in the type the decoder computes in, as the engine does.
-    ``context`` None is the trained one, up to 8,192 tokens; each of ``streams`` has that many.
-    """
-
-    weights: Precision = Precision.AUTO
-    kv: KVPrecision | None = None
-    context: int | None = None
-    streams: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +58,7 @@ class Plan:
     largest_context: int
     predicted_decode_tokens_per_s: float | None
     predicted_prefill_tokens_per_s: float | None
+    cpu_layers: int
     reasons: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
@@ -84,40 +66,16 @@ class Plan:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """Bytes of one context length."""
-
-    allocated: int
-    kv: int
-    activations: int
-    packing: int
-
-    @property
-    def total(self) -> int:
-        return self.allocated + self.kv + self.activations + RUNTIME_BYTES
-
-    @property
-    def peak(self) -> int:
-        """The cache is not touched before the weights are packed."""
-        return max(self.total, self.allocated + self.packing + RUNTIME_BYTES)
-
-
 def plan(
-    blueprint: Blueprint,
-    wish: Wish,
-    memory: Memory,
-    target: Target,
-    ceilings: Ceilings | None = None,
+    blueprint: Blueprint, wish: Wish, machine: Machine, ceilings: Ceilings | None = None
 ) -> Plan:
     """Work everything out. Raises InvalidRequestError for a wish out of range."""
-    setup = _decide(blueprint, wish, target)
-    need = _need(blueprint, setup)
+    outlook = Outlook(blueprint, wish, machine)
+    needed, setup, verdict = outlook.needed, outlook.setup, outlook.verdict
     cache = setup.streams * cache_bytes(blueprint.tracks, setup.context, setup.kv)
     alone = parameter_bytes(blueprint.num_parameters, setup.precision)
-    verdict = judge(need.peak, memory)
-    largest = _largest_context(blueprint, setup, memory)
-    decode, prefill = _speeds(blueprint, setup, ceilings)
+    decode, prefill = _speeds(blueprint, outlook, ceilings)
+    largest = outlook.largest_context()
     return Plan(
         model=blueprint.name,
         architecture=blueprint.model_type,
@@ -127,82 +85,41 @@ def plan(
         streams=setup.streams,
         num_parameters=blueprint.num_parameters,
         active_parameters=blueprint.active_parameters,
-        weights_bytes=need.allocated if blueprint.is_from_weights else alone,
+        weights_bytes=needed.weights if blueprint.is_from_weights else alone,
         parameter_bytes=alone,
-        allocated_bytes=need.allocated,
+        allocated_bytes=needed.weights,
         kv_bytes=cache,
-        kv_allocated_bytes=need.kv,
+        kv_allocated_bytes=needed.kv,
         kv_bytes_per_token=cache / (setup.context * setup.streams),
-        activation_bytes=need.activations,
-        runtime_bytes=RUNTIME_BYTES,
-        total_bytes=need.total,
-        peak_bytes=need.peak,
-        margin_bytes=margin_bytes(need.peak),
-        available_bytes=memory.usable_bytes,
+        activation_bytes=needed.activations,
+        runtime_bytes=needed.runtime,
+        total_bytes=needed.total,
+        peak_bytes=needed.peak,
+        margin_bytes=margin_bytes(needed.peak),
+        available_bytes=outlook.available_bytes,
         fits=verdict is Verdict.FITS,
         verdict=verdict,
         largest_context=largest,
         predicted_decode_tokens_per_s=decode,
         predicted_prefill_tokens_per_s=prefill,
+        cpu_layers=outlook.cpu_layers,
         reasons=(
-            *explain(need.peak, memory, verdict),
+            *outlook.reasons(),
             *_about_context(blueprint, setup.context, largest, verdict),
-            *_about_windows(blueprint.tracks, setup.context, need.kv),
+            *_about_windows(blueprint.tracks, setup.context, needed.kv),
             *blueprint.notes,
         ),
     )
 
 
-def default_kv(precision: Precision, target: Target) -> KVPrecision:
-    """The type the engine keeps its cache in for weights of ``precision``."""
-    return KVPrecision.FP32 if target.compute_bytes(precision) == 4 else KVPrecision.BF16
-
-
-def _decide(blueprint: Blueprint, wish: Wish, target: Target) -> Setup:
-    precision = resolve_precision(blueprint, wish.weights)
-    context = min(blueprint.context_length, DEFAULT_CONTEXT)
-    if wish.context is not None:
-        context = wish.context
-    ranges = {"context": (context, _MOST_TOKENS), "streams": (wish.streams, _MOST_STREAMS)}
-    for name, (value, most) in ranges.items():
-        if not 0 < value <= most:
-            raise InvalidRequestError(
-                f"{name} is {value}; choose from 1 to {most}.",
-                reason=f"{name} must be from 1 to {most}",
-            )
-    kv = wish.kv or default_kv(precision, target)
-    return Setup(precision, kv, context, wish.streams, target)
-
-
-def _need(blueprint: Blueprint, setup: Setup) -> _Need:
-    return _Need(
-        allocated=allocated_bytes(blueprint, setup.precision, setup.target),
-        kv=setup.streams * allocated_cache_bytes(blueprint.tracks, setup.context, setup.kv),
-        activations=activation_bytes(blueprint, setup),
-        packing=packing_bytes(blueprint),
-    )
-
-
 def _speeds(
-    blueprint: Blueprint, setup: Setup, ceilings: Ceilings | None
+    blueprint: Blueprint, outlook: Outlook, ceilings: Ceilings | None
 ) -> tuple[float | None, float | None]:
     if ceilings is None:
         return None, None
-    decode = decode_tokens_per_s(blueprint, setup, ceilings)
-    return decode, prefill_tokens_per_s(blueprint, setup, ceilings)
-
-
-def _largest_context(blueprint: Blueprint, setup: Setup, memory: Memory) -> int:
-    """By halving: the need only grows with the context."""
-    low, high = 0, blueprint.context_length
-    while low < high:
-        middle = (low + high + 1) // 2
-        need = _need(blueprint, replace(setup, context=middle))
-        if judge(need.peak, memory) is Verdict.FITS:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    parts = outlook.parts()
+    decode = decode_tokens_per_s(blueprint, parts, ceilings)
+    return decode, prefill_tokens_per_s(blueprint, parts, ceilings)
 
 
 def _about_context(

@@ -7,11 +7,11 @@ uneven steps of bitsandbytes and groups whose order was shuffled become what oth
 from dataclasses import replace
 from typing import Any
 
-from engine.planner.blueprint import Blueprint
+from engine.model.footprint.blueprint import Blueprint
 from engine.planner.header import HeaderFields
+from engine.quant.stored import kernel_group
 
 _GROUPED = frozenset({"gptq", "awq", "compressed-tensors"})
-_KERNEL_GROUPS = (256, 128, 64, 32)
 
 
 def keep_groups(blueprint: Blueprint, fields: HeaderFields) -> Blueprint:
@@ -26,9 +26,13 @@ def keep_groups(blueprint: Blueprint, fields: HeaderFields) -> Blueprint:
     )
     if bits != 4 or is_shuffled:
         return blueprint
-    present = weights.whole("group_size", 128)
+    present = weights.whole("group_size", 128)  # -1: a whole row
     products = tuple(
-        replace(product, is_four_bit=True, group=_group(product.columns, present))
+        replace(
+            product,
+            is_four_bit=True,
+            group=kernel_group(present if present > 0 else product.columns),
+        )
         for product in blueprint.products
     )
     return replace(blueprint, products=products, is_four_bit=True)
@@ -40,9 +44,3 @@ def _compressed_weights(groups: Any) -> Any:
         return None
     first = groups.section("group_0")
     return None if first is None else first.section("weights")
-
-
-def _group(columns: int, present: int) -> int:
-    """The largest group a kernel takes that divides the file's; -1 there is a whole row."""
-    size = columns if present <= 0 else present
-    return next((group for group in _KERNEL_GROUPS if size % group == 0), _KERNEL_GROUPS[-1])

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 GB = 1e9
-# the interpreter, torch and the window: what the loader keeps free as well
-RUNTIME_BYTES = 256 << 20
 _LEAST_MARGIN = 512 << 20
 _MOST_MARGIN = 2 << 30
 
@@ -77,7 +75,12 @@ def explain(needed: int, memory: Memory, verdict: Verdict) -> list[str]:
             )
         case _:
             first = f"It needs {figures}."
-    reasons = [first]
+    return [first, *explain_use(memory)]
+
+
+def explain_use(memory: Memory) -> list[str]:
+    """What the rest of the memory holds."""
+    reasons = []
     if memory.bytes_to_free:
         reasons.append(
             f"The model it replaces gives back {memory.bytes_to_free / GB:.2f} GB; that is counted."
@@ -85,6 +88,6 @@ def explain(needed: int, memory: Memory, verdict: Verdict) -> list[str]:
     if memory.other_bytes:
         reasons.append(
             f"Other programs and the system hold {memory.other_bytes / GB:.2f} GB of"
-            f" {memory.total_bytes / GB:.2f} GB."
+            f" {memory.total_bytes / GB:.2f} GB of {memory.name}."
         )
     return reasons

@@ -13,7 +13,8 @@ from engine.errors import (
     ModelUnsupportedError,
 )
 from engine.inspection import PRECISIONS, estimate_fit, foresee, inspect_model
-from engine.planner.plan import Wish, plan
+from engine.planner.plan import plan
+from engine.planner.wish import Wish
 from tests.helpers.gguf_files import STRING, llama_metadata, llama_parameters, write_llama
 from tests.helpers.hf_folders import write_json, write_weights
 
@@ -89,9 +90,9 @@ def test_the_verdict_is_the_planners(tmp_path, monkeypatch):
     path = write_llama(tmp_path / "tiny.gguf", llama_parameters())
     asked = []
 
-    def note(blueprint, wish, memory, target):
+    def note(blueprint, wish, machine, ceilings):
         asked.append(wish)
-        return plan(blueprint, wish, memory, target)
+        return plan(blueprint, wish, machine, ceilings)
 
     monkeypatch.setattr("engine.inspection.plan", note)
     inspect_model(str(path))

@@ -26,6 +26,7 @@ from engine.model.prequantized import Prequantized, Scheme, read_scheme
 from engine.model.safetensors import SafetensorsFile, open_folder, read_json
 from engine.model.source import Checkpoint, Shape, check_finite, check_finite_tensor
 from engine.quant.layout import DenseWeight, Weight
+from engine.quant.stored import Stored, stored_floats
 
 _MAX_CONFIG_BYTES = 10_000_000
 _DEFAULT_CONTEXT = 2_048  # of models that count no positions
@@ -133,6 +134,12 @@ class CompatSource(Checkpoint):
     @override
     def vector(self, name: str) -> torch.Tensor:
         return self.weight(name).dequantize()
+
+    @override
+    def stored(self, name: str) -> Stored:
+        if self._packed is not None and name in self._packed.shapes:
+            return self._packed.stored(name)
+        return stored_floats(self._owner[name].tensors[name].dtype)
 
     @override
     def close(self) -> None:

@@ -66,11 +66,13 @@ def test_memory_that_is_given_back(capsys):
 def test_a_graphics_card_is_planned_for(monkeypatch):
     card = GpuInfo("card", 8 * GIB, 5 * GIB, (8, 6))
     monkeypatch.setattr("engine.planner.machine.find_gpu", lambda: card)
-    memory, target = look_at_machine(Device.AUTO, GIB)
-    assert memory.is_cuda
-    assert (memory.usable_bytes, memory.other_bytes) == (6 * GIB, 2 * GIB)
-    assert target.is_cuda
-    assert not look_at_machine(Device.CPU)[0].is_cuda
+    machine = look_at_machine(Device.AUTO, GIB)
+    assert machine.memory.is_cuda
+    assert (machine.memory.usable_bytes, machine.memory.other_bytes) == (6 * GIB, 2 * GIB)
+    assert machine.target.is_cuda
+    assert machine.host is not None
+    assert not machine.host.memory.is_cuda
+    assert not look_at_machine(Device.CPU).memory.is_cuda
 
 
 def test_roofline_measures_and_keeps(monkeypatch, tmp_path, capsys):

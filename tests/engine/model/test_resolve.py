@@ -6,8 +6,12 @@ import pytest
 
 from engine.api import Device, ModelOptions, Precision
 from engine.errors import InvalidRequestError, OutOfMemoryError
+from engine.model.footprint.checkpoint import blueprint_of
+from engine.model.footprint.fit import Mode, Needs
+from engine.model.footprint.target import target_of
+from engine.model.footprint.weights import layer_bytes
 from engine.model.gguf_source import GgufSource
-from engine.model.resolve import Machine, choose_machine, estimate_weights, resolve
+from engine.model.resolve import Machine, choose_machine, resolve, weights_bytes
 from tests.helpers.gguf_files import llama_parameters, write_llama
 
 GB = 1 << 30
@@ -22,6 +26,11 @@ BLOCK_BYTES = 16 * TOKEN_BYTES
 @pytest.fixture
 def source(tmp_path):
     return GgufSource.open(write_llama(tmp_path / "tiny.gguf", llama_parameters()))
+
+
+def need(source, tokens, precision=Precision.INT8):
+    """What the CPU would hold with a cache of so many tokens."""
+    return Needs(blueprint_of(source), Mode(precision), target_of(Device.CPU)).of(tokens, tokens)
 
 
 @pytest.fixture
@@ -68,16 +77,13 @@ def test_a_small_memory_holds_one_context(source):
 
 
 def test_an_open_context_shrinks_to_what_fits(source):
-    weights = estimate_weights(source.shapes, Precision.INT8)
-    room = (256 << 20) + weights + 128 * 96 * 4 + 3 * BLOCK_BYTES
+    room = need(source, 3 * 16).peak + BLOCK_BYTES // 2
     config = resolve(OPTIONS, source, replace(CPU, available_bytes=room))
-    assert 16 <= config.context_length < 256
-    assert config.context_length == config.kv.num_blocks * 16
+    assert config.context_length == config.kv.num_blocks * 16 == 3 * 16
 
 
 def test_a_context_asked_for_must_fit(source):
-    weights = estimate_weights(source.shapes, Precision.INT8)
-    machine = replace(CPU, available_bytes=(256 << 20) + weights + 128 * 64 * 4)
+    machine = replace(CPU, available_bytes=need(source, 256).peak - 1)
     with pytest.raises(OutOfMemoryError) as caught:
         resolve(replace(OPTIONS, context_length=256), source, machine)
     assert caught.value.details["needed"] > caught.value.details["available"]
@@ -135,23 +141,15 @@ def split_machine(**changes) -> Machine:
     return replace(GPU, host=replace(CPU, **changes))
 
 
-def packing_bytes(source) -> int:
-    return max(rows[0] * rows[-1] for rows in source.shapes.values()) * 4
-
-
 def test_a_model_within_the_gpus_budget_is_not_cut(source):
     config = resolve(replace(SPLIT, gpu_budget_bytes=GB), source, split_machine())
     assert (config.device, config.cpu_layers) == (Device.CUDA, 0)
 
 
 def test_what_the_gpu_cannot_hold_goes_to_the_cpu(source):
-    weights = estimate_weights(source.shapes, Precision.FP32)
-    layer = sum(
-        estimate_weights({name: shape}, Precision.FP32)
-        for name, shape in source.shapes.items()
-        if name.startswith("layers.1.")
-    )
-    budget = weights + packing_bytes(source) - layer // 2
+    weights = weights_bytes(source, Precision.FP32, Device.CUDA)
+    layer = layer_bytes(blueprint_of(source), Precision.FP32, target_of(Device.CUDA))[1]
+    budget = weights + need(source, 64).packing - layer // 2
     options = replace(SPLIT, gpu_budget_bytes=budget, context_length=64)
     config = resolve(options, source, split_machine())
     assert (config.device, config.cpu_layers) == (Device.CUDA, 1)

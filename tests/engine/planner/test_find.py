@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.api import KVPrecision
 from engine.errors import (
     EngineError,
     ModelCorruptError,
     ModelMissingError,
     ModelUnsupportedError,
 )
+from engine.model.footprint.cache import cache_bytes
 from engine.planner.find import SHIPPED, find_blueprint, read_config, shipped_names
-from engine.planner.geometry import KVPrecision, cache_bytes
 
 PROMISED = {
     "deepseek-v3.2", "deepseek-v4-pro", "gemma-2-9b", "gemma-3-270m", "gemma-3-4b",
@@ -55,9 +56,15 @@ def test_a_folder_and_its_config_say_the_same(tmp_path):
     from_folder = find_blueprint(tmp_path)
     assert find_blueprint(tmp_path / "config.json") == from_folder
     assert from_folder.name == tmp_path.name
+    assert not from_folder.is_from_weights
+
+
+def test_weights_that_are_there_must_be_sound(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(config()), "utf-8")
     (tmp_path / "model.safetensors").touch()
-    assert find_blueprint(tmp_path).is_from_weights
-    assert find_blueprint(tmp_path / "model.safetensors").is_from_weights
+    for path in (tmp_path, tmp_path / "model.safetensors"):
+        with pytest.raises(ModelCorruptError):
+            find_blueprint(path)
 
 
 def test_a_folder_without_a_config(tmp_path):

@@ -1,15 +1,18 @@
 """A GGUF file's header against the loader's own view of the same file."""
 
 import math
+from contextlib import closing
 
 import pytest
 
-from engine.api import Precision
+from engine.api import KVPrecision, Precision
 from engine.errors import EngineError, ModelCorruptError
+from engine.model.footprint.cache import cache_bytes
+from engine.model.footprint.checkpoint import blueprint_of
+from engine.model.footprint.weights import Target, allocated_bytes, resolve_precision
 from engine.model.gguf_source import GgufSource
 from engine.planner.find import find_blueprint
-from engine.planner.geometry import KVPrecision, cache_bytes
-from engine.planner.weights import resolve_precision
+from engine.planner.gguf_header import read_gguf
 from tests.helpers.gguf_files import gguf_bytes, llama_metadata, llama_parameters, write_llama
 
 F32 = 0
@@ -44,26 +47,26 @@ def test_a_tiny_file(tmp_path):
 
 
 def test_parts_of_one_product_are_fused(tmp_path):
-    products = find_blueprint(write(tmp_path / "x.gguf", SHAPES)).products
+    products = read_gguf(write(tmp_path / "x.gguf", SHAPES)).products
     assert [(p.rows, p.columns) for p in products] == [(128, 64), (64, 96)]
 
 
 def test_experts(tmp_path):
     shapes = {**SHAPES, "blk.0.ffn_up_exps.weight": [64, 96, 8]}
     changes = {"llama__expert_used_count": (4, 2)}
-    product = find_blueprint(write(tmp_path / "x.gguf", shapes, **changes)).products[-1]
+    product = read_gguf(write(tmp_path / "x.gguf", shapes, **changes)).products[-1]
     assert (product.rows, product.copies, product.active) == (96, 8, 2)
 
 
 def test_a_latent(tmp_path):
     changes = {"llama__attention__kv_lora_rank": (4, 24)}
-    (track,) = find_blueprint(write(tmp_path / "x.gguf", SHAPES, **changes)).tracks
+    (track,) = read_gguf(write(tmp_path / "x.gguf", SHAPES, **changes)).tracks
     assert (track.layers, track.width) == (2, 24 + 16)
 
 
 def test_a_window(tmp_path):
     changes = {"llama__attention__sliding_window": (4, 32)}
-    (track,) = find_blueprint(write(tmp_path / "x.gguf", SHAPES, **changes)).tracks
+    (track,) = read_gguf(write(tmp_path / "x.gguf", SHAPES, **changes)).tracks
     assert track.capacity == 32
 
 
@@ -96,9 +99,44 @@ def test_tensors_that_make_no_model(tmp_path, shapes):
         find_blueprint(write(tmp_path / "x.gguf", shapes))
 
 
+def check_against_the_loader(path):
+    """The header reader and the loader's own view come to the same bytes."""
+    with closing(GgufSource.open(path)) as source:
+        opened = blueprint_of(source)
+    header = read_gguf(path)
+    for precision in (Precision.INT4, Precision.INT8, Precision.BF16, Precision.FP32):
+        for target in (Target(), Target(has_core=True), Target(is_cuda=True)):
+            found = [allocated_bytes(b, precision, target) for b in (header, opened)]
+            assert found[0] == pytest.approx(found[1], rel=0.01)
+    assert header.tracks == opened.tracks
+    assert header.active_parameters == pytest.approx(opened.active_parameters, rel=0.01)
+
+
+@pytest.mark.parametrize("four_bit", [False, True])
+def test_the_header_and_the_loader_agree(tmp_path, four_bit):
+    check_against_the_loader(
+        write_llama(tmp_path / "x.gguf", llama_parameters(), four_bit=four_bit)
+    )
+
+
+def test_an_architecture_nobody_knows_is_said(tmp_path):
+    changes = {"general__architecture": (8, "brand_new")}
+    renamed = {
+        f"brand_new__{key}": (4, value)
+        for key, value in {
+            "block_count": 2, "context_length": 256, "embedding_length": 64,
+            "attention__head_count": 4,
+        }.items()
+    }  # fmt: skip
+    blueprint = find_blueprint(write(tmp_path / "x.gguf", SHAPES, **changes, **renamed))
+    assert blueprint.notes == ("~ estimate: unknown architecture 'brand_new'",)
+    assert [(p.rows, p.columns) for p in blueprint.products] == [(128, 64), (64, 96)]
+
+
 @pytest.mark.flow
 def test_the_starter_model(starter_model):
     blueprint = find_blueprint(starter_model)
     assert blueprint.num_parameters == 134_515_008
     assert resolve_precision(blueprint, Precision.AUTO) is Precision.INT4
     assert blueprint.table_form == "8-bit groups"
+    check_against_the_loader(starter_model)

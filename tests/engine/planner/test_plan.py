@@ -6,16 +6,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from engine.api import Device, ModelOptions, Precision
+from engine.api import Device, KVPrecision, ModelOptions, Precision
 from engine.devices import has_native_bf16
 from engine.errors import InvalidRequestError
 from engine.kernels.library import open_core
+from engine.model.footprint.weights import Target
 from engine.model.loader import load_model
 from engine.planner.find import find_blueprint
-from engine.planner.geometry import KVPrecision
-from engine.planner.plan import DEFAULT_CONTEXT, Wish, plan
+from engine.planner.machine import Machine
+from engine.planner.plan import plan
 from engine.planner.room import Memory, Verdict
-from engine.planner.weights import Target
+from engine.planner.wish import DEFAULT_CONTEXT, Wish
 from engine.quant.int4_cpu import has_fast_int4
 from engine.quant.int8_cpu import has_fast_int8
 from tests.helpers.gguf_files import ARRAY, STRING, llama_metadata, llama_parameters, write_llama
@@ -25,7 +26,7 @@ KEYS = {
     "predicted_decode_tokens_per_s", "predicted_prefill_tokens_per_s", "reasons",
 }  # fmt: skip
 GIB = 1 << 30
-ROOMY = Memory(64 * GIB, 60 * GIB)
+ROOMY = Machine(Memory(64 * GIB, 60 * GIB), Target())
 LLAMA = find_blueprint("llama-3.1-8b")
 
 
@@ -37,13 +38,13 @@ def threads():
 
 
 def test_every_key_is_there_and_plain():
-    values = plan(LLAMA, Wish(), ROOMY, Target()).as_json()
+    values = plan(LLAMA, Wish(), ROOMY).as_json()
     assert set(values) >= KEYS
     assert json.loads(json.dumps(values))["verdict"] == "fits"
 
 
 def test_the_parts_make_the_total():
-    made = plan(LLAMA, Wish(Precision.INT4), ROOMY, Target())
+    made = plan(LLAMA, Wish(Precision.INT4), ROOMY)
     parts = (
         made.allocated_bytes,
         made.kv_allocated_bytes,
@@ -58,64 +59,68 @@ def test_the_parts_make_the_total():
     ("precision", "gigabytes"), [("fp32", 28.0), ("bf16", 14.0), ("int8", 7.0), ("int4", 3.5)]
 )
 def test_the_textbook(precision, gigabytes):
-    made = plan(find_blueprint("llama-7b"), Wish(Precision(precision)), ROOMY, Target())
+    made = plan(find_blueprint("llama-7b"), Wish(Precision(precision)), ROOMY)
     assert made.weights_bytes == pytest.approx(gigabytes * 1e9, rel=0.04)
     # scales cost; a table of 16 bits stays at 16 even where the rest is widened
     assert made.allocated_bytes > made.weights_bytes * 0.98
 
 
 def test_weights_that_are_there_are_counted_as_allocated():
-    made = plan(replace(LLAMA, is_from_weights=True), Wish(Precision.INT4), ROOMY, Target())
+    made = plan(replace(LLAMA, is_from_weights=True), Wish(Precision.INT4), ROOMY)
     assert made.weights_bytes == made.allocated_bytes > made.parameter_bytes
 
 
 @pytest.mark.parametrize(("name", "gib"), [("deepseek-v4-pro", 9.62), ("deepseek-v3.2", 83.9)])
 def test_a_million_tokens(name, gib):
     wish = Wish(Precision.INT4, KVPrecision.BF16, 1_048_576)
-    made = plan(find_blueprint(name), wish, ROOMY, Target())
+    made = plan(find_blueprint(name), wish, ROOMY)
     assert made.kv_bytes / GIB == pytest.approx(gib, rel=0.0005)
     assert not made.fits
 
 
 def test_kv_bytes_a_token():
-    wish = Wish(kv=KVPrecision.FP16, context=1_000, streams=3)
-    made = plan(find_blueprint("llama-13b"), wish, ROOMY, Target())
+    wish = Wish(kv=KVPrecision.BF16, context=1_000, streams=3)
+    made = plan(find_blueprint("llama-13b"), wish, ROOMY)
     assert made.kv_bytes_per_token / 2**20 == 0.78125
     assert made.kv_bytes == made.kv_bytes_per_token * 3_000
 
 
 def test_a_context_left_open_is_the_trained_one_within_reason():
-    assert plan(LLAMA, Wish(), ROOMY, Target()).context == DEFAULT_CONTEXT
-    assert plan(find_blueprint("llama-7b"), Wish(), ROOMY, Target()).context == 4_096
+    assert plan(LLAMA, Wish(), ROOMY).context == DEFAULT_CONTEXT
+    assert plan(find_blueprint("llama-7b"), Wish(), ROOMY).context == 4_096
 
 
 def test_what_does_not_fit_says_what_would():
     memory = Memory(16 * GIB, 12 * GIB, other_bytes=4 * GIB)
-    made = plan(LLAMA, Wish(Precision.INT4, context=100_000), memory, Target())
+    made = plan(LLAMA, Wish(Precision.INT4, context=100_000), Machine(memory, Target()))
     assert (made.fits, made.verdict) == (False, Verdict.TOO_LARGE)
     assert 0 < made.largest_context < 100_000
     assert any(f"{made.largest_context:,} tokens" in reason for reason in made.reasons)
-    again = plan(LLAMA, Wish(Precision.INT4, context=made.largest_context), memory, Target())
+    again = plan(
+        LLAMA, Wish(Precision.INT4, context=made.largest_context), Machine(memory, Target())
+    )
     assert again.fits
     more = Wish(Precision.INT4, context=made.largest_context + 1)
-    assert not plan(LLAMA, more, memory, Target()).fits
+    assert not plan(LLAMA, more, Machine(memory, Target())).fits
 
 
 def test_where_nothing_fits():
-    made = plan(LLAMA, Wish(), Memory(GIB, GIB), Target())
+    made = plan(LLAMA, Wish(), Machine(Memory(GIB, GIB), Target()))
     assert made.largest_context == 0
     assert any("No context would fit" in reason for reason in made.reasons)
 
 
 def test_more_context_than_was_trained_is_said():
-    made = plan(find_blueprint("llama-7b"), Wish(context=5_000), ROOMY, Target())
+    made = plan(find_blueprint("llama-7b"), Wish(context=5_000), ROOMY)
     assert any("4,096" in reason for reason in made.reasons)
 
 
-@pytest.mark.parametrize("wish", [Wish(context=0), Wish(context=1 << 40), Wish(streams=0)])
+@pytest.mark.parametrize(
+    "wish", [{"context": 0}, {"context": 1 << 40}, {"streams": 0}, {"gpu_budget": -1}]
+)
 def test_a_wish_out_of_range(wish):
     with pytest.raises(InvalidRequestError):
-        plan(LLAMA, wish, ROOMY, Target())
+        Wish(**wish)
 
 
 def here() -> Target:
@@ -129,7 +134,9 @@ def here() -> Target:
 
 def check_against_truth(path, precision, context):
     """Weights, and the cache of one context in whole blocks, within 5% of a real load."""
-    made = plan(find_blueprint(path), Wish(precision, context=context), ROOMY, here())
+    made = plan(
+        find_blueprint(path), Wish(precision, context=context), replace(ROOMY, target=here())
+    )
     options = ModelOptions(
         str(path), weights=precision, device=Device.CPU, threads=1, context_length=context
     )
@@ -159,13 +166,13 @@ def test_a_tiny_model_takes_what_was_planned(precision, tmp_path):
 
 
 def test_windows_are_capped_where_they_are_needed_and_whole_where_they_are_kept():
-    gemma = plan(find_blueprint("gemma-3-270m"), Wish(context=4_096), ROOMY, Target())
+    gemma = plan(find_blueprint("gemma-3-270m"), Wish(context=4_096), ROOMY)
     assert gemma.kv_bytes == (3 * 4_096 + 15 * 512) * 2 * 256 * 4
     assert gemma.kv_allocated_bytes == 18 * 4_096 * 2 * 256 * 4
     assert any("window" in reason for reason in gemma.reasons)
-    llama = plan(LLAMA, Wish(), ROOMY, Target())
+    llama = plan(LLAMA, Wish(), ROOMY)
     assert llama.kv_bytes == llama.kv_allocated_bytes
-    short = plan(LLAMA, Wish(context=10), ROOMY, Target())
+    short = plan(LLAMA, Wish(context=10), ROOMY)
     assert not any("window" in reason for reason in (*llama.reasons, *short.reasons))
 
 

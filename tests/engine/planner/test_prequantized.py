@@ -8,9 +8,9 @@ import torch
 from engine.api import Precision
 from engine.errors import ModelCorruptError
 from engine.kernels.library import open_core
-from engine.planner.blueprint import Product
+from engine.model.footprint.blueprint import Product
+from engine.model.footprint.weights import Target, product_bytes, resolve_precision
 from engine.planner.find import SHIPPED, find_blueprint, read_config
-from engine.planner.weights import Target, product_bytes, resolve_precision
 from engine.quant.int4_cpu import has_fast_int4
 from engine.quant.layout import DenseWeight
 from engine.quant.linear import make_linear

@@ -4,18 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from engine.api import Precision
+from engine.api import KVPrecision, Precision
+from engine.model.footprint.cache import attention_flops, cache_bytes_read
+from engine.model.footprint.setup import Setup
+from engine.model.footprint.weights import Target, allocated_bytes, head_bytes
 from engine.planner.find import find_blueprint
-from engine.planner.geometry import KVPrecision, attention_flops, cache_bytes_read
-from engine.planner.setup import Setup
 from engine.planner.speed import (
     CALLS_PER_LAYER,
+    Parts,
     decode_flops,
     decode_tokens_per_s,
     prefill_tokens_per_s,
     weight_bytes_read,
 )
-from engine.planner.weights import Target, allocated_bytes
 from engine.roofline import Ceilings
 
 CEILINGS = Ceilings(
@@ -31,16 +32,18 @@ LLAMA = find_blueprint("llama-3.2-1b")
 
 
 def test_decoding_reads_weights_and_cache_and_pays_for_calls():
-    weights = weight_bytes_read(LLAMA, SETUP)
+    head = head_bytes(LLAMA, Precision.INT8, Target())
+    weights = weight_bytes_read(LLAMA, SETUP) + head
     cache = cache_bytes_read(LLAMA.tracks, 1_000, KVPrecision.FP32)
     seconds = weights / 8e9 + cache / 10e9 + 16 * CALLS_PER_LAYER * 1e-6
-    assert decode_tokens_per_s(LLAMA, SETUP, CEILINGS) == pytest.approx(1 / seconds)
+    assert decode_tokens_per_s(LLAMA, Parts(SETUP), CEILINGS) == pytest.approx(1 / seconds)
 
 
 def test_a_table_that_is_the_head_is_read_once():
     norms = LLAMA.vector_values * 4
     allocated = allocated_bytes(LLAMA, Precision.INT8, Target())
-    assert weight_bytes_read(LLAMA, SETUP) == allocated - norms
+    head = head_bytes(LLAMA, Precision.INT8, Target())
+    assert weight_bytes_read(LLAMA, SETUP) + head == allocated - norms
 
 
 def test_no_product_is_faster_than_memory():
@@ -49,8 +52,8 @@ def test_no_product_is_faster_than_memory():
 
 
 def test_streams_share_the_reading_of_weights():
-    one = decode_tokens_per_s(LLAMA, SETUP, CEILINGS)
-    eight = decode_tokens_per_s(LLAMA, replace(SETUP, streams=8), CEILINGS)
+    one = decode_tokens_per_s(LLAMA, Parts(SETUP), CEILINGS)
+    eight = decode_tokens_per_s(LLAMA, Parts(replace(SETUP, streams=8)), CEILINGS)
     assert one * 2 < eight < one * 8
 
 
@@ -62,7 +65,8 @@ def test_streams_choose_different_experts():
 
 def test_a_longer_context_is_slower():
     speeds = [
-        decode_tokens_per_s(LLAMA, replace(SETUP, context=n), CEILINGS) for n in (10, 1_000, 9_000)
+        decode_tokens_per_s(LLAMA, Parts(replace(SETUP, context=n)), CEILINGS)
+        for n in (10, 1_000, 9_000)
     ]
     assert speeds == sorted(speeds, reverse=True)
 
@@ -70,7 +74,7 @@ def test_a_longer_context_is_slower():
 def test_prefill_multiplies():
     products = 2 * sum(p.size for p in LLAMA.products)
     flops = products + attention_flops(LLAMA.tracks, 500)
-    assert prefill_tokens_per_s(LLAMA, SETUP, CEILINGS) == pytest.approx(1e11 / flops)
+    assert prefill_tokens_per_s(LLAMA, Parts(SETUP), CEILINGS) == pytest.approx(1e11 / flops)
 
 
 def test_v4_pro_spends_about_a_quarter_of_v3_2_on_a_token():

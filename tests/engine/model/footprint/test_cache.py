@@ -2,16 +2,16 @@
 
 import pytest
 
-from engine.planner.find import find_blueprint
-from engine.planner.geometry import (
+from engine.api import KVPrecision
+from engine.model.footprint.cache import (
     CacheTrack,
-    KVPrecision,
     allocated_cache_bytes,
     attention,
     attention_flops,
     cache_bytes,
     cache_bytes_read,
 )
+from engine.planner.find import find_blueprint
 
 MILLION = 1_048_576
 GIB = 2**30
@@ -19,9 +19,9 @@ GIB = 2**30
 
 def test_a_13b_model_takes_three_quarters_of_a_mebibyte_a_token():
     tracks = find_blueprint("llama-13b").tracks
-    assert cache_bytes(tracks, 1, KVPrecision.FP16) == 2 * 40 * 5120 * 2
-    assert cache_bytes(tracks, 1, KVPrecision.FP16) / 2**20 == pytest.approx(0.78, abs=0.005)
-    assert cache_bytes(tracks, 4096, KVPrecision.FP16) / 1e9 == pytest.approx(3.36, abs=0.01)
+    assert cache_bytes(tracks, 1, KVPrecision.BF16) == 2 * 40 * 5120 * 2
+    assert cache_bytes(tracks, 1, KVPrecision.BF16) / 2**20 == pytest.approx(0.78, abs=0.005)
+    assert cache_bytes(tracks, 4096, KVPrecision.BF16) / 1e9 == pytest.approx(3.36, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_only_the_chosen_entries_are_read():
 
 def test_grouped_queries_share_their_cache():
     many, few = attention(1, 32, 32, 128), attention(1, 32, 8, 128)
-    assert cache_bytes([many], 10, KVPrecision.FP16) == 4 * cache_bytes(
-        [few], 10, KVPrecision.FP16
+    assert cache_bytes([many], 10, KVPrecision.BF16) == 4 * cache_bytes(
+        [few], 10, KVPrecision.BF16
     )
     assert many.flops == few.flops
 
@@ -98,9 +98,9 @@ def test_grouped_queries_share_their_cache():
     ("precision", "size"),
     [
         (KVPrecision.FP32, 4 * 256),
-        (KVPrecision.FP16, 2 * 256),
-        (KVPrecision.INT8, 256 + 2 * 4),
-        (KVPrecision.INT4, 128 + 2 * 4),
+        (KVPrecision.BF16, 2 * 256),
+        (KVPrecision.INT8, 256 + 2 * 2),
+        (KVPrecision.INT4, 128 + 2 * 4 * 2 * 2),
     ],
 )
 def test_scales_of_quantised_entries_are_counted(precision, size):

@@ -10,8 +10,8 @@ and the loader's own ``weights_bytes`` is what tests hold it to. Imports no torc
 
 from dataclasses import dataclass
 
-from engine.api import Precision
-from engine.planner.blueprint import Blueprint, Product
+from engine.api import KVPrecision, Precision
+from engine.model.footprint.blueprint import Blueprint, Product
 
 _GROUP = 32  # a table of 8-bit groups: values that share a scale
 _PAIR_BYTES = 4  # a bfloat16 scale and zero
@@ -57,6 +57,11 @@ def resolve_precision(blueprint: Blueprint, wanted: Precision) -> Precision:
     return Precision.INT4 if blueprint.is_four_bit else Precision.INT8
 
 
+def default_kv(precision: Precision, target: Target) -> KVPrecision:
+    """The type the engine keeps its cache in for weights of ``precision``."""
+    return KVPrecision.FP32 if target.compute_bytes(precision) == 4 else KVPrecision.BF16
+
+
 def parameter_bytes(num_parameters: int, precision: Precision) -> int:
     """Bits a parameter times parameters, in bytes. ``precision`` is not AUTO."""
     return num_parameters * _BITS[precision] // 8
@@ -73,10 +78,39 @@ def allocated_bytes(blueprint: Blueprint, precision: Precision, target: Target) 
     return layers + vectors + head + _table_bytes(blueprint, precision, target)
 
 
+def layer_bytes(blueprint: Blueprint, precision: Precision, target: Target) -> list[int]:
+    """Bytes of each layer's weights; what belongs to no one layer is spread evenly."""
+    layers = [0] * blueprint.num_layers
+    spread = blueprint.vector_values * target.compute_bytes(precision)
+    for product in blueprint.products:
+        size = product.copies * product_bytes(product, blueprint, precision, target)
+        if product.layer is not None and product.layer < len(layers):
+            layers[product.layer] += size
+        else:
+            spread += size
+    return [size + spread // len(layers) for size in layers]
+
+
+def embedding_bytes(blueprint: Blueprint, precision: Precision, target: Target) -> int:
+    """Bytes of the embedding where no head shares its memory."""
+    values, rows = blueprint.table_values, blueprint.vocab_size
+    match blueprint.table_form:
+        case "8-bit groups":
+            return values + values // _GROUP * 2
+        case "8-bit rows":
+            return values + rows * _TABLE_ROW_BYTES
+        case "16 bits":
+            return values * 2
+        case "32 bits":
+            return values * target.compute_bytes(precision)
+
+
 def product_bytes(
     product: Product, blueprint: Blueprint, precision: Precision, target: Target
 ) -> int:
-    """Bytes of one copy of a layer's product."""
+    """Bytes of one copy of a layer's product, or of a head that shares nothing."""
+    if product.is_exact:
+        return product.size * 4
     return _packed(product, _kind(product, blueprint, precision, target), target)
 
 
@@ -157,13 +191,4 @@ def _table_bytes(blueprint: Blueprint, precision: Precision, target: Target) -> 
         )
         if is_dense or is_shared:
             return 0
-    values, rows = blueprint.table_values, blueprint.vocab_size
-    match blueprint.table_form:
-        case "8-bit groups":
-            return values + values // _GROUP * 2
-        case "8-bit rows":
-            return values + rows * _TABLE_ROW_BYTES
-        case "16 bits":
-            return values * 2
-        case "32 bits":
-            return values * target.compute_bytes(precision)
+    return embedding_bytes(blueprint, precision, target)

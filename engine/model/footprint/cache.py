@@ -23,35 +23,22 @@ third on: 30 CSA and 31 HCA. A CSA layer adds (512 + 128) x 2 / 4 = 320 bytes a 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
-# a half-precision scale and zero for each separately quantised vector
-_QUANTISED_OVERHEAD = 4
-_BLOCK_TOKENS = 16
+from engine.api import KVPrecision
+from engine.config import KVFormat
 
-
-class KVPrecision(StrEnum):
-    """How keys and values are kept."""
-
-    FP32 = "fp32"
-    BF16 = "bf16"
-    FP16 = "fp16"
-    INT8 = "int8"
-    INT4 = "int4"
-
-    @property
-    def bits(self) -> int:
-        """Bits of one value, scales apart."""
-        return _BITS[self]
-
-
-_BITS = {
-    KVPrecision.FP32: 32,
-    KVPrecision.BF16: 16,
-    KVPrecision.FP16: 16,
-    KVPrecision.INT8: 8,
-    KVPrecision.INT4: 4,
+BLOCK_TOKENS = 16
+_FORMATS = {
+    KVPrecision.FP32: KVFormat.FLOAT32,
+    KVPrecision.BF16: KVFormat.BFLOAT16,
+    KVPrecision.INT8: KVFormat.INT8,
+    KVPrecision.INT4: KVFormat.INT4,
 }
+
+
+def kv_bits(precision: KVPrecision) -> int:
+    """Bits of one value, scales apart. ``precision`` is not AUTO."""
+    return _FORMATS[precision].code_bytes(8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +69,14 @@ class CacheTrack:
         count = self.entries(context)
         return count if self.read is None else min(count, self.read)
 
-    def entry_bytes(self, precision: KVPrecision) -> float:
+    def entry_bytes(self, precision: KVPrecision) -> int:
         """Bytes of one entry in one layer, with its scales."""
-        is_quantised = precision in {KVPrecision.INT8, KVPrecision.INT4}
-        overhead = _QUANTISED_OVERHEAD * self.vectors if is_quantised else 0
-        return self.width * precision.bits / 8 + overhead
+        return self.vectors * _FORMATS[precision].vector_bytes(self.width // self.vectors)
 
 
 def cache_bytes(tracks: Iterable[CacheTrack], context: int, precision: KVPrecision) -> int:
     """Bytes one stream's cache takes after ``context`` tokens."""
-    return round(sum(t.layers * t.entries(context) * t.entry_bytes(precision) for t in tracks))
+    return sum(t.layers * t.entries(context) * t.entry_bytes(precision) for t in tracks)
 
 
 def allocated_cache_bytes(
@@ -101,14 +86,19 @@ def allocated_cache_bytes(
 
     Its pool keeps every token in every layer; what a window has passed is masked, not dropped.
     """
-    tokens = -(-context // _BLOCK_TOKENS) * _BLOCK_TOKENS
+    tokens = whole_blocks(context)
     whole = [replace(track, capacity=None) if track.is_paged else track for track in tracks]
     return cache_bytes(whole, tokens, precision)
 
 
+def whole_blocks(tokens: int) -> int:
+    """``tokens`` rounded up to what the engine's cache hands out at a time."""
+    return -(-tokens // BLOCK_TOKENS) * BLOCK_TOKENS
+
+
 def cache_bytes_read(tracks: Iterable[CacheTrack], context: int, precision: KVPrecision) -> int:
     """Bytes of the cache that one more token reads."""
-    return round(sum(t.layers * t.attended(context) * t.entry_bytes(precision) for t in tracks))
+    return sum(t.layers * t.attended(context) * t.entry_bytes(precision) for t in tracks)
 
 
 def attention_flops(tracks: Iterable[CacheTrack], context: int) -> int:

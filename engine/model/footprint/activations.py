@@ -1,7 +1,8 @@
 """Working memory beside weights and cache: the rows of one step, and the copy a load makes."""
 
-from engine.planner.blueprint import Blueprint
-from engine.planner.setup import Setup
+from engine.model.footprint.blueprint import Blueprint
+from engine.model.footprint.cache import kv_bits
+from engine.model.footprint.setup import Setup
 
 CHUNK_TOKENS = 512  # the default token budget of one step
 _ROW_BLOCK = 128  # rows that attend at a time
@@ -22,7 +23,8 @@ def activation_bytes(blueprint: Blueprint, setup: Setup) -> int:
     logits = 2 * setup.streams * blueprint.vocab_size * 4
     widest = max((t.width * t.attended(setup.context) for t in blueprint.tracks), default=0)
     compute = setup.target.compute_bytes(setup.precision)
-    gathered = setup.kv.bits / 8 if setup.kv.bits < 8 * compute else 0.0
+    bits = kv_bits(setup.kv)
+    gathered = bits / 8 if bits < 8 * compute else 0.0
     return int(layer + mask + logits + widest * (compute + gathered)) + _UNPACK_BYTES
 
 

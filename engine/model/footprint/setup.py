@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-from engine.api import Precision
-from engine.planner.geometry import KVPrecision
-from engine.planner.weights import Target
+from engine.api import KVPrecision, Precision
+from engine.model.footprint.weights import Target
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """``precision`` is not AUTO; ``context`` tokens a stream, ``streams`` of them."""
+    """``precision`` and ``kv`` are not AUTO; ``context`` tokens a stream, ``streams`` of them."""
 
     precision: Precision
     kv: KVPrecision

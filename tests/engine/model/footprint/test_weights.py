@@ -7,9 +7,8 @@ import torch
 
 from engine.api import Precision
 from engine.kernels.library import open_core
-from engine.planner.blueprint import Blueprint, Product
-from engine.planner.find import find_blueprint
-from engine.planner.weights import (
+from engine.model.footprint.blueprint import Blueprint, Product
+from engine.model.footprint.weights import (
     Target,
     allocated_bytes,
     head_bytes,
@@ -17,6 +16,7 @@ from engine.planner.weights import (
     product_bytes,
     resolve_precision,
 )
+from engine.planner.find import find_blueprint
 from engine.quant.embedding import Embedding, make_tied
 from engine.quant.int4_cpu import has_fast_int4
 from engine.quant.int8_cpu import has_fast_int8

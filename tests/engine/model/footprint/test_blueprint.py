@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from engine.planner.blueprint import Product
+from engine.model.footprint.blueprint import Product
 from engine.planner.find import find_blueprint
 
 

@@ -1,16 +1,15 @@
 """A model before it is loaded: its products, its tables and what it keeps of each token.
 
-Filled in by the readers beside this module, from a configuration or from a file's header; the
+Filled in from an open checkpoint, or by the planner's readers from a configuration or a header; the
 bytes and the speed are worked out from it. Knows no file format.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
-from engine.planner.geometry import CacheTrack
+from engine.model.footprint.cache import CacheTrack
+from engine.quant.stored import TableForm
 
-# how a table of embeddings is kept where no head shares it
-TableForm = Literal["16 bits", "32 bits", "8-bit groups", "8-bit rows"]
+_CORE_GROUP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,8 @@ class Product:
 
     ``copies``: how many there are, ``active``: how many of them one token uses; more than one
     are the experts of a layer. ``is_four_bit``: every part is in groups of 4 bits in the file;
-    ``group``: weights that share a scale once they are INT4.
+    ``group``: weights that share a scale once they are INT4. ``layer``: the one it belongs to, None
+    where that is not known. ``is_exact``: kept in FP32 whatever the others are.
     """
 
     rows: int
@@ -28,6 +28,8 @@ class Product:
     active: int = 1
     is_four_bit: bool = False
     group: int = 32
+    layer: int | None = None
+    is_exact: bool = False
 
     @property
     def size(self) -> int:
@@ -45,6 +47,7 @@ class Blueprint:
     ``is_four_bit``: most of the layers' weights have 4 bits in the file; ``is_table_four_bit``:
     so has the embedding.
     ``widest_row``: values of the widest activation of one token within a layer.
+    ``has_native_step``: the native core, where there is one, runs whole layers in one call.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Blueprint:
     is_from_weights: bool = False
     is_four_bit: bool = False
     is_table_four_bit: bool = False
+    has_native_step: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -88,3 +92,9 @@ class Blueprint:
         """Parameters one token is multiplied with; the embedding is only looked up."""
         layers = sum(p.size * p.active for p in self.products)
         return layers + self.head_product.size + self.vector_values
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether every matrix has rows that the native core can divide."""
+        products = (*self.products, self.head_product)
+        return all(product.columns % _CORE_GROUP == 0 for product in products)

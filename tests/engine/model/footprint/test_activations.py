@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-from engine.api import Precision
-from engine.planner.activations import activation_bytes, packing_bytes
+from engine.api import KVPrecision, Precision
+from engine.model.footprint.activations import activation_bytes, packing_bytes
+from engine.model.footprint.setup import Setup
+from engine.model.footprint.weights import Target
 from engine.planner.find import find_blueprint
-from engine.planner.geometry import KVPrecision
-from engine.planner.setup import Setup
-from engine.planner.weights import Target
 
 SETUP = Setup(Precision.INT8, KVPrecision.FP32, 4_096, 1, Target())
 LLAMA = find_blueprint("llama-3.2-1b")
