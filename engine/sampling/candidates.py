@@ -42,8 +42,8 @@ def find_candidates(logits: Row, params: SamplingParams) -> Candidates:
         logits = _typical(logits, best, params)
         best = float(logits.max())
     if not params.top_k and params.top_p >= 1 and params.min_p <= 0:
-        ids = np.flatnonzero(logits > -np.inf)
-        return Candidates(ids, _weights(logits[ids], best, params.temperature))
+        left = np.flatnonzero(logits > -np.inf)
+        return Candidates(left, _weights(logits[left], best, params.temperature))
     total = None
     if not params.top_k and params.top_p < 1:
         total = _total_weight(logits, best, params.temperature)

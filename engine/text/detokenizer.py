@@ -27,11 +27,17 @@ class Detokenizer:
         stop: Iterable[str] = (),
         *,
         keep_leading_space: bool = False,
+        shown: frozenset[int] = frozenset(),
     ) -> None:
-        """``keep_leading_space``: the answer continues a text, so its first space is meant."""
+        """Begin an answer.
+
+        ``keep_leading_space``: the answer continues a text, so its first space is meant.
+        ``shown``: control tokens that are given out as text all the same.
+        """
         self._tokenizer = tokenizer
         self._stop = tuple(text for text in stop if text)
         self._bytes = codecs.getincrementaldecoder("utf-8")("ignore")
+        self._shown = shown
         self._strip_space = tokenizer.add_space_prefix and not keep_leading_space
         self._held = ""
         self._stopped = False
@@ -43,7 +49,9 @@ class Detokenizer:
 
     def push(self, token_id: int) -> str:
         """Take one token; return the text that may be shown now (often empty)."""
-        if self._stopped or self._tokenizer.is_special(token_id):
+        if self._stopped:
+            return ""
+        if token_id not in self._shown and self._tokenizer.is_special(token_id):
             return ""
         data = self._tokenizer.token_bytes(token_id)
         if self._strip_space and data:

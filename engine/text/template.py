@@ -71,6 +71,7 @@ class ChatTemplate:
         seconds: float = 1.0,
     ) -> None:
         """Compile ``source``; rendering is limited to ``seconds``. Raises TemplateError."""
+        self.source: Final = source
         self._seconds = seconds
         self._names = {"bos_token": bos_token, "eos_token": eos_token}
         self._environment = TemplateEnvironment()
@@ -98,9 +99,16 @@ class ChatTemplate:
         Raises TemplateError when the template refuses the conversation, fails, or goes past a
         limit on time or size.
         """
+        values = [{"role": str(m.role), "content": m.content} for m in messages]
+        return self.render_values(values, add_generation_prompt=add_generation_prompt)
+
+    def render_values(
+        self, messages: Sequence[Mapping[str, str]], *, add_generation_prompt: bool = True
+    ) -> Prompt:
+        """As ``render``, for messages that may hold more than a role and a content."""
         names = {
             **self._names,
-            "messages": [{"role": str(m.role), "content": m.content} for m in messages],
+            "messages": [dict(message) for message in messages],
             "add_generation_prompt": add_generation_prompt,
             "tools": None,
             "documents": None,
