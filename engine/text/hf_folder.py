@@ -1,19 +1,36 @@
-"""Tokenizer and chat template of a model folder with ``tokenizer.json``.
+"""Tokenizer and chat template of a model folder.
 
-Reads ``tokenizer.json`` (vocabulary and merging model), ``tokenizer_config.json`` (roles,
+Reads ``tokenizer.json`` (vocabulary and merging model; without one, ``tokenizer.model``), ``tokenizer_config.json`` (roles,
 template), ``generation_config.json`` (what ends an answer) and ``chat_template.jinja``. Knows
 these files and nothing of weights.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from tokenizers import Tokenizer as RustTokenizer
 
-from engine.errors import ModelMissingError, ModelUnsupportedError
+from engine.errors import ModelMissingError
+from engine.text.folder_files import (
+    MAX_CONFIG_BYTES,
+    MAX_FILE_BYTES,
+    answer_ends,
+    parse_object,
+    read_config,
+    read_text,
+    token_name,
+)
+from engine.text.hf_spec import (
+    begins_with_space,
+    parts_of,
+    spelling_of,
+    unknown_piece,
+    without_control_tokens,
+)
 from engine.text.merging import guarded
+from engine.text.sentencepiece_folder import tokenizer_from_sentencepiece
 from engine.text.template import ChatTemplate, template_for
 from engine.text.tokenizer import Tokenizer
 from engine.text.vocabulary import (
@@ -25,37 +42,33 @@ from engine.text.vocabulary import (
     corrupt_tokenizer,
 )
 
-_MAX_FILE_BYTES: Final = 256 << 20
-_MAX_CONFIG_BYTES: Final = 16 << 20
-
 
 def tokenizer_from_folder(folder: str | Path) -> Tokenizer:
     """Build the tokenizer of a model folder.
 
-    Raises ModelMissingError without tokenizer.json, ModelCorruptError for one that breaks its
-    format's rules, and ModelUnsupportedError for one that is not byte-pair encoding.
+    Raises ModelMissingError without a tokenizer file, ModelCorruptError for one that breaks its
+    format's rules, and ModelUnsupportedError for one that spells tokens in a way we do not know.
     """
     folder = Path(folder)
     path = str(folder)
-    text = _read(folder / "tokenizer.json", _MAX_FILE_BYTES, path)
+    text = read_text(folder / "tokenizer.json", MAX_FILE_BYTES)
     if text is None:
-        raise ModelMissingError(
-            f"There is no tokenizer.json in {folder.name}; download the model again.", path=path
-        )
-    spec = _parse(text, path)
-    model = spec.get("model")
-    kind = model.get("type") if isinstance(model, dict) else None
-    if kind != "BPE":
-        raise ModelUnsupportedError(
-            f"This model's tokenizer is of kind “{kind}”, which is not supported yet;"
-            " choose another model.",
-            path=path,
-            feature=f"tokenizer {kind}",
-        )
+        tokenizer = tokenizer_from_sentencepiece(folder)
+        if tokenizer is None:
+            raise ModelMissingError(
+                f"There is no tokenizer.json in {folder.name}; download the model again.",
+                path=path,
+            )
+        return tokenizer
+    spec = parse_object(text, path)
+    spelling = spelling_of(spec, path)
     backend = guarded(lambda: RustTokenizer.from_str(text), path)
-    vocabulary = _vocabulary(folder, spec, backend, path)
+    vocabulary = _vocabulary(folder, spec, backend, spelling)
+    safe = without_control_tokens(spec)
+    if safe != spec:
+        backend = guarded(lambda: RustTokenizer.from_str(json.dumps(safe)), path)
     backend.encode_special_tokens = True
-    following = _without_first_prefix(spec, path)
+    following = _without_first_prefix(safe, path)
     strips = {
         token["content"]: (bool(token.get("lstrip")), bool(token.get("rstrip")))
         for token in _added_tokens(spec, path)
@@ -67,9 +80,9 @@ def tokenizer_from_folder(folder: str | Path) -> Tokenizer:
 def template_from_folder(folder: str | Path, tokenizer: Tokenizer) -> ChatTemplate:
     """The chat template of a model folder, or the plain one. Raises TemplateError."""
     folder = Path(folder)
-    source = _read(folder / "chat_template.jinja", _MAX_CONFIG_BYTES, str(folder))
+    source = read_text(folder / "chat_template.jinja", MAX_CONFIG_BYTES)
     if source is None:
-        stored = _config(folder, "tokenizer_config.json").get("chat_template")
+        stored = read_config(folder, "tokenizer_config.json").get("chat_template")
         if isinstance(stored, list):  # several named templates
             named = {item.get("name"): item.get("template") for item in stored if _is_map(item)}
             stored = named.get("default")
@@ -78,8 +91,9 @@ def template_from_folder(folder: str | Path, tokenizer: Tokenizer) -> ChatTempla
 
 
 def _vocabulary(
-    folder: Path, spec: Mapping[str, Any], backend: RustTokenizer, path: str
+    folder: Path, spec: Mapping[str, Any], backend: RustTokenizer, spelling: Spelling
 ) -> Vocabulary:
+    path = str(folder)
     ids = backend.get_vocab(with_added_tokens=True)
     size = max(ids.values(), default=-1) + 1
     if not 0 < size <= MAX_VOCAB_SIZE:
@@ -93,18 +107,25 @@ def _vocabulary(
         added_id = ids.get(token["content"])
         if added_id is not None:
             kinds[added_id] = Kind.CONTROL if token.get("special") else Kind.USER_DEFINED
-    config = _config(folder, "tokenizer_config.json")
-    bos_id = ids.get(_token_name(config.get("bos_token")))
-    eos_id = ids.get(_token_name(config.get("eos_token")))
+    unknown = ids.get(unknown_piece(spec))
+    if unknown is not None and kinds[unknown] == Kind.NORMAL:
+        kinds[unknown] = Kind.UNKNOWN
+    config = read_config(folder, "tokenizer_config.json")
+    first = guarded(lambda: backend.encode("").ids, path)
+    bos_id = ids.get(token_name(config.get("bos_token")))
+    adds_bos = len(first) == 1 and guarded(lambda: backend.encode("a").ids[:1], path) == first
+    if adds_bos:  # what the tokenizer puts there itself, whatever its name is
+        bos_id = first[0]
+    eos_id = ids.get(token_name(config.get("eos_token")))
     return Vocabulary(
         pieces=tuple(pieces),
         kinds=bytes(kinds),
-        spelling=_spelling(spec),
+        spelling=spelling,
         bos_id=bos_id,
         eos_id=eos_id,
         eos_ids=frozenset(
             {
-                *_answer_ends(folder, size),
+                *answer_ends(folder, size),
                 *([] if eos_id is None else [eos_id]),
                 *(
                     i
@@ -113,8 +134,8 @@ def _vocabulary(
                 ),
             }
         ),
-        add_bos=bos_id is not None and guarded(lambda: backend.encode("").ids, path) == [bos_id],
-        add_space_prefix=_has(spec, "Prepend") or _has(spec, "Metaspace", always=True),
+        add_bos=adds_bos,
+        add_space_prefix=begins_with_space(spec, spelling),
     )
 
 
@@ -127,41 +148,11 @@ def _added_tokens(spec: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
     return tokens
 
 
-def _answer_ends(folder: Path, vocab_size: int) -> list[int]:
-    value = _config(folder, "generation_config.json").get("eos_token_id")
-    values = value if isinstance(value, list) else [value]
-    return [i for i in values if type(i) is int and 0 <= i < vocab_size]
-
-
-def _spelling(spec: Mapping[str, Any]) -> Spelling:
-    return Spelling.BYTE_LEVEL if _has(spec, "ByteLevel") else Spelling.SENTENCEPIECE
-
-
-def _parts(node: Any) -> Iterable[dict[str, Any]]:
-    """A pre-tokenizer, normalizer or decoder, and the members of a sequence of them."""
-    if not _is_map(node):
-        return
-    yield node
-    for key in ("pretokenizers", "normalizers", "decoders"):
-        members = node.get(key)
-        if isinstance(members, list):
-            yield from (member for member in members if _is_map(member))
-
-
-def _has(spec: Mapping[str, Any], kind: str, *, always: bool = False) -> bool:
-    """Whether a step of ``kind`` is there; ``always``: and puts a space before a text."""
-    return any(
-        part.get("type") == kind and (not always or part.get("prepend_scheme") != "never")
-        for key in ("normalizer", "pre_tokenizer", "decoder")
-        for part in _parts(spec.get(key))
-    )
-
-
 def _without_first_prefix(spec: dict[str, Any], path: str) -> RustTokenizer | None:
     """The model for text after a control token, where only a text's very beginning is prefixed."""
     firsts = [
         part
-        for part in _parts(spec.get("pre_tokenizer"))
+        for part in parts_of(spec.get("pre_tokenizer"))
         if part.get("type") == "Metaspace" and part.get("prepend_scheme") == "first"
     ]
     if not firsts:
@@ -173,44 +164,5 @@ def _without_first_prefix(spec: dict[str, Any], path: str) -> RustTokenizer | No
     return backend
 
 
-def _token_name(value: Any) -> str:
-    if _is_map(value):
-        value = value.get("content")
-    return value if isinstance(value, str) else ""
-
-
 def _is_map(value: Any) -> bool:
     return isinstance(value, dict)
-
-
-def _config(folder: Path, name: str) -> dict[str, Any]:
-    """A small JSON file; empty when absent."""
-    text = _read(folder / name, _MAX_CONFIG_BYTES, str(folder))
-    return {} if text is None else _parse(text, str(folder))
-
-
-def _parse(text: str, path: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise corrupt_tokenizer("it is not JSON", path) from None
-    if not isinstance(value, dict):
-        raise corrupt_tokenizer("it is not a JSON object", path)
-    return value
-
-
-def _read(file: Path, limit: int, path: str) -> str | None:
-    """The file's text; None when there is no such file."""
-    try:
-        if file.stat().st_size > limit:
-            raise corrupt_tokenizer(f"{file.name} is too large", path)
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise corrupt_tokenizer(f"{file.name} is not UTF-8", path) from None
-    except OSError as error:
-        reason = error.strerror or "unreadable"
-        raise ModelMissingError(
-            f"{file.name} could not be read ({reason}); check the model folder.", path=path
-        ) from None

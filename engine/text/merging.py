@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TypeVar
 
-from tokenizers import AddedToken, Tokenizer, models, normalizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers
 
 from engine.errors import ModelUnsupportedError
 from engine.text.pretokenizers import SPLITS, Split
@@ -71,15 +71,13 @@ def byte_level_model(
     if normalizer is not None:
         tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = split.pre_tokenizer()
-    _add_user_defined(tokenizer, vocabulary)
+    add_user_defined(tokenizer, vocabulary)
     return tokenizer
 
 
 def sentencepiece_model(reader: MetadataReader, vocabulary: Vocabulary, path: str) -> Tokenizer:
     """SentencePiece BPE: of all adjacent pairs, the one that gives the best-scored piece merges."""
-    scores = reader.numbers("tokenizer.ggml.scores")
-    if len(scores) != len(vocabulary.pieces):
-        raise reader.fault(f"it lists {len(scores)} scores for {len(vocabulary.pieces)} tokens")
+    scores = read_scores(reader, vocabulary)
     if sum(len(piece) ** 2 for piece in vocabulary.pieces) > _MAX_CUT_CHARS:
         raise reader.fault("its tokens are too long")
     vocab = _vocab(vocabulary)
@@ -101,12 +99,39 @@ def sentencepiece_model(reader: MetadataReader, vocabulary: Vocabulary, path: st
         path,
     )
     tokenizer = Tokenizer(model)
-    steps: list[normalizers.Normalizer] = [normalizers.Replace(" ", _SPACE)]
-    if vocabulary.add_space_prefix:
-        steps.insert(0, normalizers.Prepend(_SPACE))
-    tokenizer.normalizer = normalizers.Sequence(steps)
-    _add_user_defined(tokenizer, vocabulary)
+    tokenizer.normalizer = sentencepiece_normalizer(reader, vocabulary, path)
+    add_user_defined(tokenizer, vocabulary)
     return tokenizer
+
+
+def read_scores(reader: MetadataReader, vocabulary: Vocabulary) -> Sequence[float]:
+    """One score a piece."""
+    scores = reader.numbers("tokenizer.ggml.scores")
+    if len(scores) != len(vocabulary.pieces):
+        raise reader.fault(f"it lists {len(scores)} scores for {len(vocabulary.pieces)} tokens")
+    return scores
+
+
+def sentencepiece_normalizer(
+    reader: MetadataReader, vocabulary: Vocabulary, path: str
+) -> normalizers.Normalizer:
+    """What happens to a text before it is cut: mapped characters, spaces made visible."""
+    steps: list[normalizers.Normalizer] = []
+    values = reader.numbers("tokenizer.ggml.precompiled_charsmap")
+    if values:
+        steps.append(guarded(lambda: normalizers.Precompiled(_bytes(reader, values)), path))
+    if reader.flag("tokenizer.ggml.remove_extra_whitespaces", default=False):
+        for pattern, space in ((r"\A +", ""), (rf"[ {_SPACE}]+\z", ""), (" {2,}", " ")):
+            steps.append(normalizers.Replace(Regex(pattern), space))
+    if vocabulary.add_space_prefix:
+        steps.append(normalizers.Prepend(_SPACE))
+    return normalizers.Sequence([*steps, normalizers.Replace(" ", _SPACE)])
+
+
+def _bytes(reader: MetadataReader, values: Sequence[float]) -> bytes:
+    if not all(0 <= value < 256 and value == int(value) for value in values):
+        raise reader.fault("its map of characters is not made of bytes")
+    return bytes(int(value) for value in values)
 
 
 def implied_merges(vocabulary: Vocabulary, scores: Sequence[float]) -> list[tuple[str, str]]:
@@ -137,7 +162,7 @@ def _vocab(vocabulary: Vocabulary) -> dict[str, int]:
     return vocab
 
 
-def _add_user_defined(tokenizer: Tokenizer, vocabulary: Vocabulary) -> None:
+def add_user_defined(tokenizer: Tokenizer, vocabulary: Vocabulary) -> None:
     """User-defined tokens are matched whole in the raw text, before anything else."""
     tokenizer.add_tokens(
         [

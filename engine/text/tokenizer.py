@@ -6,15 +6,18 @@ nothing a user typed can slip into the other reading. Immutable after constructi
 may use it; encoding gives the GIL back while it works.
 """
 
-import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any, Final, NamedTuple
 
 from tokenizers import Tokenizer as RustTokenizer
 
 from engine.errors import ModelUnsupportedError
 from engine.text.control import ControlTokens
 from engine.text.merging import byte_level_model, sentencepiece_model, split_named
+from engine.text.spelling import spelled_bytes, utf8
+from engine.text.unigram import byte_ids, unigram_model
 from engine.text.vocabulary import (
     Kind,
     MetadataReader,
@@ -25,24 +28,16 @@ from engine.text.vocabulary import (
     read_pieces,
 )
 
-_SPACE: Final = "▁"
+_Builder = Callable[[MetadataReader, Vocabulary, str], RustTokenizer]
 _SPECIAL: Final = frozenset({Kind.CONTROL, Kind.UNKNOWN})
-_BYTE_PIECE: Final = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
-def _byte_alphabet() -> dict[str, int]:
-    """The printable character each byte is spelled with in byte-level vocabularies.
+class TokenSpan(NamedTuple):
+    """A token, and the bytes [start, end) of the text's UTF-8 that it stands for."""
 
-    Printable Latin-1 bytes stand for themselves, all others follow from U+0100 in order.
-    """
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = [byte for byte in range(256) if byte not in printable]
-    alphabet = {chr(byte): byte for byte in printable}
-    alphabet.update({chr(0x100 + index): byte for index, byte in enumerate(others)})
-    return alphabet
-
-
-_ALPHABET: Final = _byte_alphabet()
+    token_id: int
+    start: int
+    end: int
 
 
 class Tokenizer:
@@ -58,16 +53,18 @@ class Tokenizer:
         first: RustTokenizer,
         following: RustTokenizer | None = None,
         strips: Mapping[str, tuple[bool, bool]] | None = None,
+        byte_ids: Sequence[int] | None = None,
     ) -> None:
         """Join a vocabulary and its Rust models.
 
         ``first`` encodes the beginning of a text, ``following`` (the same when None) what comes
         after a control token. ``strips``: control tokens that swallow white space on their left,
-        on their right.
+        on their right. ``byte_ids``: tokens of all single bytes, in place of one for unknown text.
         """
         self._vocabulary = vocabulary
         self._first = first
         self._following = first if following is None else following
+        self._byte_ids = byte_ids
         self.control: Final = ControlTokens(
             {
                 piece: token_id
@@ -113,6 +110,28 @@ class Tokenizer:
             return ids
         return [self.bos_id, *ids]
 
+    def spans(self, text: str, *, parse_special: bool) -> list[TokenSpan]:
+        """The tokens of ``encode``, each with the bytes of ``text`` it stands for.
+
+        Where a tokenizer changes texts before it cuts them, the bytes are those that the outcome
+        was made of; a token that stands for no part of the text has none.
+        """
+        text = _without_surrogates(text)
+        pieces = self.control.split(text) if parse_special else iter([(text, None)])
+        spans: list[TokenSpan] = []
+        backend, at, start = self._first, 0, 0
+        for piece, token_id in pieces:
+            found = text.index(piece, at)  # white space around a control token may be skipped
+            start += len(text[at:found].encode())
+            at = found + len(piece)
+            end = start + len(piece.encode())
+            if token_id is None:
+                spans += self._spans_of(piece, start, backend)
+            else:
+                spans.append(TokenSpan(token_id, start, end))
+            start, backend = end, self._following
+        return spans
+
     def token_bytes(self, token_id: int) -> bytes:
         """The exact bytes of a token; empty for an id outside the vocabulary."""
         if not 0 <= token_id < self.vocab_size:
@@ -120,15 +139,8 @@ class Tokenizer:
         piece = self._vocabulary.pieces[token_id]
         kind = self._vocabulary.kinds[token_id]
         if kind in _SPECIAL:
-            return _utf8(piece)
-        if self._vocabulary.spelling is Spelling.BYTE_LEVEL:
-            if kind == Kind.USER_DEFINED or not all(char in _ALPHABET for char in piece):
-                return _utf8(piece)
-            return bytes(_ALPHABET[char] for char in piece)
-        match = _BYTE_PIECE.fullmatch(piece)
-        if match and kind in {Kind.BYTE, Kind.NORMAL}:
-            return bytes([int(match[1], 16)])
-        return _utf8(piece.replace(_SPACE, " "))
+            return utf8(piece)
+        return spelled_bytes(piece, kind, self._vocabulary.spelling)
 
     def token_text(self, token_id: int | None) -> str:
         """The piece as the vocabulary spells it; empty for None and ids outside the vocabulary."""
@@ -145,22 +157,61 @@ class Tokenizer:
     def _encode_plain(self, text: str, backend: RustTokenizer) -> list[int]:
         if not text:
             return []
-        try:
-            text.encode()
-        except UnicodeEncodeError:  # half of a surrogate pair, which no UTF-8 can hold
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = _without_surrogates(text)
         # The batch call of one text releases the GIL; the single call does not.
+        if self._byte_ids is not None:
+            found = backend.encode_batch([text], add_special_tokens=False)[0]
+            return list(self._with_bytes(found.ids, found.tokens, self._byte_ids))
         batch = backend.encode_batch_fast([text], add_special_tokens=False)
         ids: list[int] = batch[0].ids
         return ids
 
+    def _spans_of(self, text: str, start: int, backend: RustTokenizer) -> Iterator[TokenSpan]:
+        """Spans of a text without control tokens, which begins at byte ``start``."""
+        ids = self._encode_plain(text, backend)
+        parts = [self.token_bytes(token_id) for token_id in ids]
+        data, joined = text.encode(), b"".join(parts)
+        if joined in {data, b" " + data}:  # byte by byte, even inside a character
+            at = start - (len(joined) - len(data))
+            for token_id, part in zip(ids, parts, strict=True):
+                yield TokenSpan(token_id, max(at, start), at + len(part))
+                at += len(part)
+            return
+        at_chars = list(accumulate((len(char.encode()) for char in text), initial=start))
+        found = backend.encode_batch([text], add_special_tokens=False)[0]
+        for token_id, piece, (first, last) in zip(
+            found.ids, found.tokens, found.offsets, strict=True
+        ):
+            for spelled in self._with_bytes([token_id], [piece], self._byte_ids or ()):
+                yield TokenSpan(spelled, at_chars[first], at_chars[last])
 
-def _utf8(piece: str) -> bytes:
-    return piece.encode("utf-8", "replace")
+    def _with_bytes(
+        self, ids: Iterable[int], pieces: Iterable[str], byte_ids: Sequence[int]
+    ) -> Iterator[int]:
+        """Spell unknown text byte by byte."""
+        for token_id, piece in zip(ids, pieces, strict=True):
+            if byte_ids and self._vocabulary.kinds[token_id] == Kind.UNKNOWN:
+                yield from (byte_ids[byte] for byte in piece.encode())
+            else:
+                yield token_id
 
 
-def tokenizer_from_gguf(metadata: Mapping[str, Any], path: str = "") -> Tokenizer:
+def _without_surrogates(text: str) -> str:
+    """``text`` with half of a surrogate pair, which no UTF-8 can hold, as U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def tokenizer_from_gguf(
+    metadata: Mapping[str, Any], path: str = "", *, prefix_once: bool = False
+) -> Tokenizer:
     """Build the tokenizer a GGUF file describes; ``path`` names the file in failures.
+
+    ``prefix_once``: the space before a text comes at its very beginning alone, and not after
+    control tokens as well.
 
     Raises ModelUnsupportedError for a tokenizer kind or pre-tokenizer we do not know, and
     ModelCorruptError for metadata that breaks the format's rules.
@@ -173,14 +224,24 @@ def tokenizer_from_gguf(metadata: Mapping[str, Any], path: str = "") -> Tokenize
         return Tokenizer(vocabulary, byte_level_model(reader, vocabulary, split, path))
     if model == "llama":
         vocabulary = _vocabulary(reader, Spelling.SENTENCEPIECE, adds_bos=True)
-        return Tokenizer(vocabulary, sentencepiece_model(reader, vocabulary, path))
-    shown = model[:60] or "none"
-    raise ModelUnsupportedError(
-        f"This model's tokenizer is of kind “{shown}”, which is not supported yet;"
-        " choose another model.",
-        path=path,
-        feature=f"tokenizer {shown}",
-    )
+        make: _Builder = sentencepiece_model
+    elif model == "t5":
+        vocabulary = _vocabulary(reader, Spelling.SENTENCEPIECE, adds_bos=False)
+        make = unigram_model
+    else:
+        shown = model[:60] or "none"
+        raise ModelUnsupportedError(
+            f"This model's tokenizer is of kind “{shown}”, which is not supported yet;"
+            " choose another model.",
+            path=path,
+            feature=f"tokenizer {shown}",
+        )
+    first = make(reader, vocabulary, path)
+    following = None
+    if prefix_once and vocabulary.add_space_prefix:
+        following = make(reader, replace(vocabulary, add_space_prefix=False), path)
+    spelled = byte_ids(vocabulary) if model == "t5" else None
+    return Tokenizer(vocabulary, first, following, byte_ids=spelled)
 
 
 def _vocabulary(reader: MetadataReader, spelling: Spelling, *, adds_bos: bool) -> Vocabulary:

@@ -48,11 +48,16 @@ class Spelling(StrEnum):
     """How a piece spells its bytes.
 
     BYTE_LEVEL: one printable character a byte. SENTENCEPIECE: text with U+2581 for a space, and
-    ``<0xNN>`` for single bytes.
+    ``<0xNN>`` for single bytes. WORDPIECE: ``##`` goes on with a word, all else begins one;
+    WORDPIECE_TIDY: no space before punctuation. WORD_END: ``</w>`` ends a word. WORDS: each is one.
     """
 
     BYTE_LEVEL = "byte_level"
     SENTENCEPIECE = "sentencepiece"
+    WORDPIECE = "wordpiece"
+    WORDPIECE_TIDY = "wordpiece_tidy"
+    WORD_END = "word_end"
+    WORDS = "words"
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
 
 
 def test_other_kinds_are_refused(tmp_path: Path) -> None:
-    write(tmp_path, tokenizer_json={**byte_level_spec(), "model": {"type": "Unigram"}})
+    write(tmp_path, tokenizer_json={**byte_level_spec(), "model": {"type": "Bigram"}})
     with pytest.raises(ModelUnsupportedError):
         tokenizer_from_folder(tmp_path)
 
