@@ -83,7 +83,10 @@ class Measurement(QObject):
         """The program, which is not listened to any more."""
         process, self._process = self._process, None
         if process is not None:
-            process.disconnect(self)
+            process.started.disconnect(self._on_started)
+            process.readyReadStandardError.disconnect(self._on_words)
+            process.finished.disconnect(self._on_finished)
+            process.errorOccurred.disconnect(self._on_error)
         return process
 
     @Slot()

@@ -48,7 +48,7 @@ class PrecisionController(QObject):
         page.cancel_requested.connect(meter.cancel)
         settings.changed.connect(self._on_settings)
         watch.changed.connect(self._show)
-        meter.changed.connect(self._show_measuring)
+        meter.changed.connect(self._show)
         meter.finished.connect(self._on_finished)
         meter.save_failed.connect(self._on_unsaved)
 
@@ -90,7 +90,6 @@ class PrecisionController(QObject):
 
     @Slot(str)
     def _on_finished(self, _weights: str) -> None:
-        self._show()
         self._watch.refresh()  # calibrated weights that were not there have been made
 
     @Slot(Exception)
@@ -114,10 +113,6 @@ class PrecisionController(QObject):
             self._panel.set_row_shown(_GPU_BUDGET, shown=outlook.has_gpu)
             is_wanted = self._settings.waits_for(outlook.options)
             self._panel.set_forecast(forecast_of(outlook) if is_wanted else None)
-        self._show_measuring()
-
-    @Slot()
-    def _show_measuring(self) -> None:
         self._page.set_measuring(self._measuring_state())
 
     def _measuring_state(self) -> MeasuringState:

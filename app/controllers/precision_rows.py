@@ -91,5 +91,10 @@ def _figures(loss: Loss | None) -> LossFigures | None:
     if loss is None:
         return None
     return LossFigures(
-        loss.top1_agreement, loss.mean_kl, loss.perplexity, loss.tokens, is_bad=loss.is_bad
+        perplexity=loss.perplexity,
+        tokens=loss.tokens,
+        top1_agreement=loss.top1_agreement,
+        mean_kl=loss.mean_kl,
+        reference_perplexity=loss.reference_perplexity,
+        is_bad=loss.is_bad,
     )

@@ -7,7 +7,7 @@ figures and another file of the same name gets none of them.
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from app.settings.file import read_values, write_values
 
 _MODELS = "models"
 _BAD_AGREEMENT = 0.90
+_PRINTED = ("perplexity", "tokens", "top1_agreement", "mean_kl", "reference_perplexity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +24,17 @@ class Loss:
     """One measurement, over ``tokens`` tokens of text.
 
     ``top1_agreement``: part of the tokens where the likeliest next one is the same as in full
-    precision; ``mean_kl`` in nats. Both are None where full precision did not fit beside it.
-    ``seconds`` is what the measurement took.
+    precision; ``mean_kl`` in nats; ``reference_perplexity`` that of full precision. All three are
+    None where full precision did not fit beside it. ``seconds`` is what the measurement took.
     """
 
     perplexity: float
     tokens: int
     top1_agreement: float | None
     mean_kl: float | None
+    reference_perplexity: float | None
     seconds: float
-    num_parameters: int = 0
+    num_parameters: int
 
     @property
     def is_bad(self) -> bool:
@@ -100,9 +102,8 @@ def model_key(path: str) -> str:
 def loss_of(result: Any, seconds: float, num_parameters: int) -> Loss | None:
     """Read what the engine's evaluation printed; None for anything else."""
     values = result if isinstance(result, dict) else {}
-    names = ("perplexity", "tokens", "top1_agreement", "mean_kl")
-    loss = _loss({**{n: values.get(n) for n in names}, "seconds": seconds})
-    return None if loss is None else replace(loss, num_parameters=num_parameters)
+    figures = {name: values.get(name) for name in _PRINTED}
+    return _loss({**figures, "seconds": seconds, "num_parameters": num_parameters})
 
 
 def _loss(values: Any) -> Loss | None:
@@ -111,7 +112,7 @@ def _loss(values: Any) -> Loss | None:
     except TypeError:
         return None
     numbers = (loss.perplexity, loss.seconds, loss.tokens, loss.num_parameters)
-    maybe = (loss.top1_agreement, loss.mean_kl)
+    maybe = (loss.top1_agreement, loss.mean_kl, loss.reference_perplexity)
     is_sound = all(_is_number(n) for n in numbers) and all(
         n is None or _is_number(n) for n in maybe
     )

@@ -576,8 +576,8 @@
       <translation>在此模型上测量了 {n} 个 token：困惑度 {perplexity}。内存不足以同时加载 FP32，无法比较。</translation>
     </message>
     <message>
-      <source>Measured on this model over {n} tokens: {part} of the likeliest next tokens are those of FP32; KL divergence {kl} nats; perplexity {perplexity}.</source>
-      <translation>在此模型上测量了 {n} 个 token：{part} 的首选 token 与 FP32 一致；KL 散度 {kl} 奈特；困惑度 {perplexity}。</translation>
+      <source>Measured on this model over {n} tokens: {part} of the likeliest next tokens are those of FP32; KL divergence {kl} nats; perplexity {perplexity}, with FP32 {reference}.</source>
+      <translation>在此模型上测量了 {n} 个 token：{part} 的首选 token 与 FP32 一致；KL 散度 {kl} 奈特；困惑度 {perplexity}，FP32 为 {reference}。</translation>
     </message>
     <message>
       <source>Measuring {name}, {number} of {count}: {part}</source>
@@ -1588,8 +1588,8 @@
       <translation>{n} 个 token</translation>
     </message>
     <message>
-      <source>{part} same token · KL {kl}</source>
-      <translation>{part} 首选一致 · KL {kl}</translation>
+      <source>{part} same token</source>
+      <translation>{part} 首选一致</translation>
     </message>
     <message>
       <source>{path} could not be moved to the trash; it was left as it is.</source>

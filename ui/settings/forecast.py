@@ -42,7 +42,7 @@ class ForecastLine(QWidget):
         words.addWidget(self._text)
         words.addWidget(self._wait)
         self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(12, 0, 8, 0)
+        self._row.setContentsMargins(12, 0, 8, 8)
         self._row.setSpacing(8)
         self._row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         self._row.addLayout(words, 1)

@@ -6,17 +6,21 @@ from engine.api import Fit
 from ui.i18n import tr
 from ui.widgets.about_time import about_time
 from ui.widgets.fit import fit_words
-from ui.widgets.units import bytes_quantity, rate_quantity
+from ui.widgets.units import bytes_quantity
 
 
 @dataclass(frozen=True, slots=True)
 class LossFigures:
-    """What was measured, over ``tokens`` tokens; None where full precision did not fit beside it."""
+    """What was measured, over ``tokens`` tokens; None where full precision did not fit beside it.
 
-    top1_agreement: float | None
-    mean_kl: float | None
+    ``reference_perplexity`` is that of full precision.
+    """
+
     perplexity: float
     tokens: int
+    top1_agreement: float | None = None
+    mean_kl: float | None = None
+    reference_perplexity: float | None = None
     is_bad: bool = False
 
 
@@ -72,22 +76,22 @@ def speed_words(line: PrecisionLine) -> str:
     """How fast it would answer; empty where that is not known."""
     if line.decode_tokens_per_s is None:
         return ""
-    return tr("~{n} tokens/s", n=rate_quantity(line.decode_tokens_per_s).number)
+    rate = line.decode_tokens_per_s
+    # a prediction has no decimals to show, unless there is little before the point
+    number = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+    return tr("~{n} tokens/s", n=number)
 
 
-def loss_words(line: PrecisionLine) -> str:
-    """What it costs in quality, in a few words."""
+def loss_words(line: PrecisionLine) -> tuple[str, ...]:
+    """What it costs in quality, a few words each."""
     if line.is_reference:
-        return tr("Exact")
+        return (tr("Exact"),)
     if line.loss is None:
-        return tr("Loss not measured")
+        return (tr("Loss not measured"),)
     if line.loss.top1_agreement is None or line.loss.mean_kl is None:
-        return tr("Perplexity {n}", n=f"{line.loss.perplexity:.1f}")
-    return tr(
-        "{part} same token · KL {kl}",
-        part=_percent(line.loss.top1_agreement),
-        kl=_small(line.loss.mean_kl),
-    )
+        return (tr("Perplexity {n}", n=f"{line.loss.perplexity:.1f}"),)
+    agreement, divergence = _percent(line.loss.top1_agreement), _small(line.loss.mean_kl)
+    return tr("{part} same token", part=agreement), f"KL {divergence}"
 
 
 def loss_explained(line: PrecisionLine) -> str:
@@ -96,7 +100,7 @@ def loss_explained(line: PrecisionLine) -> str:
         return tr("The others are compared with it.")
     if (loss := line.loss) is None:
         return tr("It has not been measured yet with this model.")
-    if loss.top1_agreement is None or loss.mean_kl is None:
+    if loss.top1_agreement is None or loss.mean_kl is None or loss.reference_perplexity is None:
         return tr(
             "Measured on this model over {n} tokens: perplexity {perplexity}. There was no room "
             "for FP32 beside it to compare with.",
@@ -105,11 +109,12 @@ def loss_explained(line: PrecisionLine) -> str:
         )
     return tr(
         "Measured on this model over {n} tokens: {part} of the likeliest next tokens are those of "
-        "FP32; KL divergence {kl} nats; perplexity {perplexity}.",
+        "FP32; KL divergence {kl} nats; perplexity {perplexity}, with FP32 {reference}.",
         n=f"{loss.tokens:,}",
         part=_percent(loss.top1_agreement),
         kl=_small(loss.mean_kl),
         perplexity=f"{loss.perplexity:.2f}",
+        reference=f"{loss.reference_perplexity:.2f}",
     )
 
 
@@ -118,6 +123,12 @@ def making_words(line: PrecisionLine) -> str:
     if line.making_s is None:
         return ""
     return tr("Made first, {time}, once", time=about_time(line.making_s))
+
+
+def remarks(line: PrecisionLine) -> list[tuple[str, str]]:
+    """What follows the verdict: look and words of the speed, the loss and what stands out."""
+    plain = (speed_words(line), *loss_words(line))
+    return [*(("small", words) for words in plain if words), *tags(line)]
 
 
 def tags(line: PrecisionLine) -> list[tuple[str, str]]:
@@ -141,7 +152,7 @@ def spoken(line: PrecisionLine) -> str:
         memory_words(line),
         fit_words(line.fit),
         speed_words(line),
-        loss_words(line),
+        *loss_words(line),
         *(words for _, words in tags(line)),
     ]
     return tr(", ").join(part for part in parts if part)

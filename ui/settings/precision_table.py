@@ -24,11 +24,9 @@ from ui.icons import icon_pixmap
 from ui.settings.precision_lines import (
     PrecisionLine,
     loss_explained,
-    loss_words,
     memory_words,
-    speed_words,
+    remarks,
     spoken,
-    tags,
 )
 from ui.theme import RADIUS_CARD, RADIUS_CONTROL, ThemeSource, set_look
 from ui.widgets.fit import FIT_COLORS, FIT_ICONS, fit_words
@@ -50,12 +48,11 @@ class PrecisionRow(QRadioButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self._name = self._label("heading")
+        self._name.setWordWrap(True)
         self._memory = self._label("fact")
         self._icon = QLabel(self)
         self._fit = self._label("fact")
-        self._speed = self._label("small")
-        self._loss = self._label("small")
-        self._tags: list[QLabel] = []
+        self._remarks: list[QLabel] = []
         self._column = QVBoxLayout(self)
         self._head = QHBoxLayout()
         self._head.addWidget(self._name, 1)
@@ -67,8 +64,7 @@ class PrecisionRow(QRadioButton):
         self._verdict.addWidget(self._icon)
         self._verdict.addWidget(self._fit)
         self._flow = FlowLayout(_GAP, 2)
-        for widget in (verdict, self._speed, self._loss):
-            self._flow.addWidget(widget)
+        self._flow.addWidget(verdict)
         self._column.addLayout(self._head)
         self._column.addLayout(self._flow)
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
@@ -83,8 +79,8 @@ class PrecisionRow(QRadioButton):
     @property
     def texts(self) -> list[str]:
         """What is written in it."""
-        labels = (self._name, self._memory, self._fit, self._speed, self._loss, *self._tags)
-        return [label.text() for label in labels if label.text()]
+        labels = (self._name, self._memory, self._fit, *self._remarks)
+        return [label.text() for label in labels]
 
     def set_line(self, line: PrecisionLine) -> None:
         """Show a line."""
@@ -93,10 +89,7 @@ class PrecisionRow(QRadioButton):
             self._name.setText(line.name)
             self._memory.setText(memory_words(line))
             self._fit.setText(fit_words(line.fit))
-            for label, words in ((self._speed, speed_words(line)), (self._loss, loss_words(line))):
-                label.setText(words)
-                label.setVisible(bool(words))
-            self._show_tags(line)
+            self._show_remarks(line)
             self.setAccessibleName(spoken(line))
             self.setAccessibleDescription(loss_explained(line))
             self.setToolTip(loss_explained(line))
@@ -170,17 +163,18 @@ class PrecisionRow(QRadioButton):
             painter.drawEllipse(dot.adjusted(inset, inset, -inset, -inset))
         painter.end()
 
-    def _show_tags(self, line: PrecisionLine) -> None:
-        for label in self._tags:
+    def _show_remarks(self, line: PrecisionLine) -> None:
+        for label in self._remarks:
             self._flow.removeWidget(label)
+            label.hide()
             label.deleteLater()
-        self._tags = []
-        for look, words in tags(line):
+        self._remarks = []
+        for look, words in remarks(line):
             label = self._label(look)
             label.setText(words)
             self._flow.addWidget(label)
             label.show()
-            self._tags.append(label)
+            self._remarks.append(label)
 
     def _label(self, look: str) -> QLabel:
         label = QLabel(self)

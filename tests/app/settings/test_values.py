@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.settings.declared import FIELDS, problem_with
+from app.settings.declared import FIELDS, INT4_CALIBRATED, problem_with
 from app.settings.file import read_values, write_values
 from app.settings.values import MAX_RECENT_MODELS, Settings, write_settings
 from engine.api import ModelOptions, Precision, SamplingParams
@@ -46,7 +46,9 @@ def test_the_engine_gets_what_is_set(stored):
     assert params.seed == settings["seed"]
     options = settings.model_options("/m.gguf")
     assert options.path == "/m.gguf"
-    assert options.weights.value == settings["weights"]
+    assert options.weights.value == settings.text("weights").removesuffix("-calibrated")
+    assert options.calibrated == (settings["weights"] == INT4_CALIBRATED)
+    assert options.kv.value == settings["kv"]
 
 
 def test_defaults_are_the_engines_own():
@@ -80,8 +82,10 @@ def test_stop_strings_are_lines():
     assert settings.sampling_params().stop == ("END", "  two words ")
 
 
-def test_the_kv_budget_is_in_mebibytes():
-    assert Settings({"kv_budget_mib": 64}).model_options("m").kv_budget_bytes == 64 << 20
+def test_budgets_are_in_mebibytes():
+    options = Settings({"kv_budget_mib": 64, "gpu_budget_mib": 512}).model_options("m")
+    assert options.kv_budget_bytes == 64 << 20
+    assert options.gpu_budget_bytes == 512 << 20
 
 
 def test_recent_models_are_latest_first_without_doubles():

@@ -2,8 +2,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
+from engine.api import Fit
 from tests.helpers.sample_engine import MODEL
 from ui.settings.fields import Choice, Field, Section
+from ui.settings.forecast import Forecast
 from ui.settings.model_sheet import facts
 from ui.settings.panel import SettingsPanel
 from ui.settings.row import explanation
@@ -89,6 +91,23 @@ def test_the_reload_bar(panel, qtbot):
     assert asked == [()]
     panel.set_reload_needed(False)
     assert not panel._reload_bar.isVisible()
+
+
+def test_the_forecast_goes_with_the_reload_bar(panel):
+    panel.set_reload_needed(True)
+    panel.set_forecast(Forecast(Fit.TOO_LARGE, "Too large."))
+    assert panel._forecast.text == "Too large."
+    panel.set_reload_needed(False)
+    assert panel._forecast.text == ""
+
+
+def test_a_setting_can_be_hidden_and_have_more_below_it(panel):
+    panel.set_row_shown("kv_cache", shown=False)
+    panel.set_row_shown("unknown", shown=False)
+    assert panel.row("kv_cache").isHidden()
+    more = QLabel("more")
+    panel.place_below("weights", more)
+    assert panel._column.indexOf(more) == panel._column.indexOf(panel.row("weights")) + 1
 
 
 def test_reset(panel, qtbot):
