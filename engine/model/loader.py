@@ -26,8 +26,9 @@ from engine.model.gguf_source import GgufSource
 from engine.model.hf_source import HfSource
 from engine.model.native import NativeDecoder
 from engine.model.offloaded import OffloadedDecoder, Place
+from engine.model.offloaded_int4 import int4_first_layers
 from engine.model.resolve import choose_machine, out_of_memory, resolve, weights_bytes
-from engine.model.source import Checkpoint
+from engine.model.source import Checkpoint, WeightSource
 from engine.model.text_parts import check_vocabulary, read_folder_text_parts, read_text_parts
 from engine.model.weight_cache import int4_source
 from engine.text.template import ChatTemplate
@@ -181,10 +182,7 @@ def _build(
 
     dtype, device = _dtype(config.compute_dtype), _device(config)
     if isinstance(source, GgufSource | HfSource) and config.cpu_layers:
-        places = (Place(torch.device("cpu"), _dtype(config.cpu_dtype)), Place(device, dtype))
-        return OffloadedDecoder.build(
-            source, precision, config.cpu_layers, places, on_part, steps.is_cancelled
-        )
+        return _build_split(source, config, precision, on_part, steps)
     if isinstance(source, GgufSource | HfSource):
         if precision is Precision.INT4 and device.type == "cpu":
             return _build_int4(source, dtype, device, steps)
@@ -198,6 +196,36 @@ def _build(
     return CompatDecoder.build(source, precision, dtype, plan, on_part, steps.is_cancelled)
 
 
+def _build_split(
+    source: GgufSource | HfSource,
+    config: ResolvedConfig,
+    precision: Precision,
+    on_part: Callable[[int, int], None],
+    steps: _Steps,
+) -> OffloadedDecoder:
+    """Build with the first layers on the CPU; from wider weights, those are quantised well."""
+
+    def build(lower_source: WeightSource) -> OffloadedDecoder:
+        lower = Place(torch.device("cpu"), _dtype(config.cpu_dtype), lower_source)
+        upper = Place(_device(config), _dtype(config.compute_dtype))
+        return OffloadedDecoder.build(
+            source, precision, config.cpu_layers, (lower, upper), on_part, steps.is_cancelled
+        )
+
+    if precision is not Precision.INT4:
+        return build(source)
+
+    def check() -> None:
+        on_part(0, 0)
+
+    with int4_first_layers(source, _path_of(source), config.cpu_layers, check) as int4:
+        return build(int4)
+
+
+def _path_of(source: GgufSource | HfSource) -> Path:
+    return Path(source.path) if isinstance(source, GgufSource) else source.folder
+
+
 def _build_int4(
     source: GgufSource | HfSource, dtype: torch.dtype, device: torch.device, steps: _Steps
 ) -> NativeDecoder:
@@ -207,8 +235,7 @@ def _build_int4(
     def report() -> None:
         steps.report(LoadStage.WEIGHTS, int(int4.share_done * size), size)
 
-    path = Path(source.path) if isinstance(source, GgufSource) else source.folder
-    with int4_source(source, path, report) as int4:
+    with int4_source(source, _path_of(source), report) as int4:
         return NativeDecoder.build(
             int4, Precision.INT4, dtype, device, _ignore_part, steps.is_cancelled
         )

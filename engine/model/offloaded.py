@@ -24,10 +24,15 @@ from engine.quant.linear import make_linear
 
 
 class Place(NamedTuple):
-    """A device, and the type it computes in."""
+    """A device, the type it computes in, and where its layers come from (None: the model's source).
+
+    The CPU packs weights that were quantised well beforehand; a graphics card's own kind of 4 bits
+    is made of the wider ones.
+    """
 
     device: torch.device
     dtype: torch.dtype
+    source: WeightSource | None = None
 
 
 class _Part(NativeDecoder):
@@ -110,7 +115,7 @@ class OffloadedDecoder:
         Progress and cancellation are those of NativeDecoder.build.
         """
         config, (cpu, gpu) = source.config, places
-        builders = [LayerBuilder(source, precision, p.dtype, p.device) for p in places]
+        builders = [LayerBuilder(p.source or source, precision, p.dtype, p.device) for p in places]
         table = Embedding(source.weight("embed"), cpu.dtype, cpu.device)
         head_name = "head" if source.has("head") else "embed"
         head = make_linear(source.weight(head_name), precision, gpu.dtype, gpu.device)

@@ -213,3 +213,26 @@ def test_layers_beyond_the_gpus_budget_run_on_the_cpu(tiny, monkeypatch):
     assert model.decoder.gpu_bytes + model.storage.pools[1].nbytes <= budget
     ids = [3, 9, 27, 81, 5]
     torch.testing.assert_close(logits(model, ids), logits(whole, ids))
+
+
+def test_the_cpus_layers_of_a_split_model_are_quantised_well(tiny, monkeypatch):
+    """They are what a whole load packs, kept on disk; the GPU's come from the wider weights."""
+    host = resolve.choose_machine(Device.CPU)
+    whole = load(tiny, weights=Precision.INT4, context_length=64)
+    (kept,) = cache_folder().glob("*")
+    gpu = replace(host, device=Device.CUDA, host=host)
+    monkeypatch.setattr(loader, "choose_machine", lambda _wanted: gpu)
+    monkeypatch.setattr(loader, "_device", lambda _config: torch.device("cpu"))
+    # less than the whole takes, and no less than one layer of it
+    for budget in range(160_000, 60_000, -8_000):
+        for file in cache_folder().glob("*"):
+            file.unlink()
+        model = load(tiny, weights=Precision.INT4, gpu_budget_bytes=budget, context_length=64)
+        if model.config.cpu_layers:
+            break
+    assert isinstance(model.decoder, OffloadedDecoder)
+    assert model.info.kernels[0] == "1 of 2 layers on the CPU"
+    assert [file.stem for file in cache_folder().glob("*")] == [f"{kept.stem}-1"]
+    lower = next(line for line in model.info.kernels if line.startswith("CPU qkv: "))
+    assert lower.removeprefix("CPU ") == whole.info.kernels[0]
+    assert logits(model, [3, 9, 27]).isfinite().all()
