@@ -28,6 +28,7 @@ from engine.model.native import NativeDecoder
 from engine.model.offloaded import OffloadedDecoder, Place
 from engine.model.offloaded_int4 import int4_first_layers
 from engine.model.resolve import choose_machine, out_of_memory, resolve, weights_bytes
+from engine.model.rope import describe_scaling
 from engine.model.source import Checkpoint, WeightSource
 from engine.model.text_parts import check_vocabulary, read_folder_text_parts, read_text_parts
 from engine.model.weight_cache import int4_source
@@ -315,6 +316,7 @@ def _describe(
 ) -> ModelInfo:
     model = source.config
     gpu = find_gpu() if config.device is Device.CUDA else None
+    rope = describe_scaling(model.rope_scaling, config.context_length)
     return ModelInfo(
         path=config.path,
         name=model.name,
@@ -341,6 +343,6 @@ def _describe(
         kv_dtype=config.kv_dtype,
         load_ns=load_ns,
         has_chat_template=has_template,
-        kernels=(*decoder.kernels, *model.notes),
+        kernels=(*decoder.kernels, *([] if rope is None else [rope]), *model.notes),
         license=model.license,
     )

@@ -4,8 +4,16 @@ The half-split convention: dimension i of a head turns together with dimension i
 dimensions from rotary_dim on do not turn. Knows nothing about layers or weights.
 
 "dynamic" and "longrope" depend on how long the context may become. That is decided once for a
-loaded model, not by the length so far: keys in the cache were rotated when they were shorter, and
-chunks of one prompt must agree with each other and with other requests that share its prefix.
+loaded model, by the longest context a request may have, and not by the length so far. transformers
+does it by the length of each forward pass: a prompt of L tokens is rotated for L, each later token
+for the length it makes, and keys in the cache keep the rotation they were given, so that the same
+text gives other keys when it comes in other pieces. Here a prompt comes in chunks, blocks of keys
+are shared between requests with a common beginning, and a request that made room for others is
+computed anew: all of them need the keys of a token to depend on nothing but the tokens before it.
+llama.cpp decides by the context a sequence was given, for the same reason. Both agree with
+transformers wherever that rotates the whole of a request alike: longrope's long factors for prompts
+over the original context, its short ones for requests that end within it when the context is chosen
+so, and a dynamic scaling for a prompt as long as the context. ``describe_scaling`` says what is used.
 """
 
 import math
@@ -38,6 +46,25 @@ def inverse_frequencies(
             return _yarn(plain, theta, scaling)
         case "factors" | "longrope":
             return plain / torch.tensor(_divisors(scaling, context_length))
+
+
+def describe_scaling(scaling: RopeScaling | None, context_length: int) -> str | None:
+    """What was decided for contexts of this length, in words; None where nothing had to be."""
+    if scaling is None or scaling.kind not in {"dynamic", "longrope"}:
+        return None
+    original = scaling.original_max_position
+    is_long = context_length > original
+    if scaling.kind == "longrope":
+        return (
+            f"rope: long factors, for contexts over {original} tokens"
+            if is_long
+            else f"rope: short factors, for contexts up to {original} tokens"
+        )
+    return (
+        f"rope: dynamic scaling, stretched to {context_length} tokens"
+        if is_long
+        else f"rope: dynamic scaling, at rest up to {original} tokens"
+    )
 
 
 def attention_factor(scaling: RopeScaling | None) -> float:

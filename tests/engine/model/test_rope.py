@@ -6,7 +6,12 @@ import pytest
 import torch
 
 from engine.model.config import RopeScaling
-from engine.model.rope import RotaryTable, attention_factor, inverse_frequencies
+from engine.model.rope import (
+    RotaryTable,
+    attention_factor,
+    describe_scaling,
+    inverse_frequencies,
+)
 
 CPU = torch.device("cpu")
 
@@ -123,3 +128,25 @@ def test_growing_keeps_the_rows() -> None:
     table.reserve(table.num_positions + 1)
     after = table.rows(torch.arange(10), torch.ones(1, 1))
     torch.testing.assert_close(before, after, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "context", "expected"),
+    [
+        ("longrope", 33, "rope: long factors, for contexts over 32 tokens"),
+        ("longrope", 32, "rope: short factors, for contexts up to 32 tokens"),
+        ("dynamic", 64, "rope: dynamic scaling, stretched to 64 tokens"),
+        ("dynamic", 32, "rope: dynamic scaling, at rest up to 32 tokens"),
+        ("yarn", 64, None),
+    ],
+)
+def test_what_was_decided_is_said(kind, context, expected):
+    scaling = RopeScaling(kind, factor=2.0, original_max_position=32)
+    assert describe_scaling(scaling, context) == expected
+    assert describe_scaling(None, context) is None
+
+
+def test_a_dynamic_scaling_at_rest_changes_nothing():
+    scaling = RopeScaling("dynamic", factor=4.0, original_max_position=32)
+    assert torch.equal(inverse_frequencies(16, 1e4, scaling, 32), inverse_frequencies(16, 1e4))
+    assert not torch.equal(inverse_frequencies(16, 1e4, scaling, 33), inverse_frequencies(16, 1e4))
