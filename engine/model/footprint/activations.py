@@ -28,7 +28,11 @@ def activation_bytes(blueprint: Blueprint, setup: Setup) -> int:
     return int(layer + mask + logits + widest * (compute + gathered)) + _UNPACK_BYTES
 
 
-def packing_bytes(blueprint: Blueprint) -> int:
-    """What the load holds for a moment beside the weights: its largest matrix in floats."""
-    largest = max(product.size for product in (*blueprint.products, blueprint.head_product))
-    return largest * _PACKING_BYTES
+def packing_bytes(blueprint: Blueprint, layers: int) -> int:
+    """What the load holds for a moment beside the weights: a matrix in floats.
+
+    Of the layers it is the largest, packed when all else may be there. The head is packed first,
+    while the ``layers`` (their bytes once packed) still lie in the file.
+    """
+    largest = max(product.size for product in blueprint.products)
+    return max(largest * _PACKING_BYTES, blueprint.head_product.size * _PACKING_BYTES - layers)

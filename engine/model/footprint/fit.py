@@ -171,7 +171,8 @@ class Needs:
         kv = default_kv(mode.precision, target) if mode.kv is KVPrecision.AUTO else mode.kv
         self.setup = Setup(mode.precision, kv, BLOCK_TOKENS, mode.streams, target)
         self._weights = allocated_bytes(blueprint, mode.precision, target)
-        self._packing = packing_bytes(blueprint)
+        layers = sum(layer_bytes(blueprint, mode.precision, target))
+        self._packing = packing_bytes(blueprint, layers)
 
     def of(self, context: int, pool: int) -> Need:
         """With ``pool`` tokens for each stream, of which a request has up to ``context``."""

@@ -20,4 +20,8 @@ def test_context_streams_and_narrow_caches_cost():
 
 
 def test_the_largest_matrix_is_held_in_floats_while_it_is_packed():
-    assert packing_bytes(LLAMA) == 128_256 * 2_048 * 4
+    head, gate_up = 128_256 * 2_048 * 4, 2 * 8_192 * 2_048 * 4
+    # the head is packed first: the layers then take nothing yet
+    assert packing_bytes(LLAMA, 0) == head
+    assert packing_bytes(LLAMA, 500_000_000) == head - 500_000_000
+    assert packing_bytes(LLAMA, 1_000_000_000) == gate_up
