@@ -13,6 +13,8 @@ from typing import Protocol
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from engine.api import (
+    CacheRestored,
+    CacheSaved,
     Command,
     CountTokens,
     EngineStats,
@@ -21,13 +23,17 @@ from engine.api import (
     GenerationRequest,
     LoadModel,
     LoadProgress,
+    Message,
     ModelFailed,
     ModelOptions,
     ModelReady,
     ModelUnloaded,
     PrefillProgress,
+    Prioritise,
     PromptTokenized,
     RequestFailed,
+    RestoreCache,
+    SaveCache,
     Submit,
     TokensCounted,
     TokensProduced,
@@ -74,6 +80,8 @@ class EngineBridge(QObject):
     finished = Signal(Finished)
     failed = Signal(RequestFailed)
     tokens_counted = Signal(TokensCounted)
+    cache_saved = Signal(CacheSaved)
+    cache_restored = Signal(CacheRestored)
     stats_changed = Signal(EngineStats)
     _woken = Signal()
 
@@ -117,11 +125,27 @@ class EngineBridge(QObject):
         if request_id in self._active:
             self._engine.cancel(request_id)
 
-    def count_tokens(self, text: str) -> int:
-        """Ask for the number of tokens in a text; the ticket comes back in the answer."""
+    def prioritise(self, request_id: str, priority: int) -> None:
+        """Let a request go before (or behind) others. Unknown and ended ones are ignored."""
+        if request_id in self._active:
+            self._engine.post(Prioritise(request_id, priority))
+
+    def count_tokens(self, text: str, messages: tuple[Message, ...] = ()) -> int:
+        """Ask for the tokens in a text, and in the prompt that messages make.
+
+        The ticket that is returned comes back in the answer.
+        """
         self._next_ticket += 1
-        self._engine.post(CountTokens(self._next_ticket, text))
+        self._engine.post(CountTokens(self._next_ticket, text, messages))
         return self._next_ticket
+
+    def save_cache(self, conversation_id: str, path: str) -> None:
+        """Keep a conversation's cache in a file; ``cache_saved`` follows."""
+        self._engine.post(SaveCache(conversation_id, path))
+
+    def restore_cache(self, conversation_id: str, path: str) -> None:
+        """Bring a conversation's cache back; ``cache_restored`` follows."""
+        self._engine.post(RestoreCache(conversation_id, path))
 
     def close(self, timeout_s: float) -> bool:
         """End the engine, then deliver what it still said."""
@@ -176,6 +200,10 @@ class EngineBridge(QObject):
                 self.model_unloaded.emit()
             case TokensCounted():
                 self.tokens_counted.emit(event)
+            case CacheSaved():
+                self.cache_saved.emit(event)
+            case CacheRestored():
+                self.cache_restored.emit(event)
             case EngineStats():
                 self.stats_changed.emit(event)
 

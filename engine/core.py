@@ -7,15 +7,16 @@ Knows no threads and no queues.
 
 import gc
 import re
-import secrets
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from engine.api import (
+    CacheRestored,
+    CacheSaved,
     Device,
     EngineStats,
     Event,
@@ -23,44 +24,36 @@ from engine.api import (
     GenerationRequest,
     LoadProgress,
     LoadStage,
+    Message,
     ModelFailed,
     ModelInfo,
     ModelOptions,
     ModelReady,
     ModelUnloaded,
-    PromptTokenized,
     RequestFailed,
 )
 from engine.errors import (
     EngineError,
-    InvalidRequestError,
     LoadCancelledError,
     ModelNotLoadedError,
     OutOfMemoryError,
-    PromptTooLongError,
 )
-from engine.kv.manager import KVManager
-from engine.metrics import Clock, Marks, MemoryGauge, now_ns, overlap_ns
+from engine.kv.reuse import CacheIdentity, ReuseHistory
+from engine.metrics import Clock, MemoryGauge, now_ns, overlap_ns
 from engine.model.batch import ForwardInterruptedError
 from engine.model.loader import LoadedModel, load_model
+from engine.model.weight_cache import source_key
 from engine.runner import Runner
 from engine.sampling.params import check_params
 from engine.sampling.sampler import Sampler
-from engine.scheduling.plan import StepOutput, StepPlan
-from engine.scheduling.request import Request
-from engine.scheduling.scheduler import Scheduler
-from engine.text.prompt import answer_stream, encode_request
+from engine.session import ModelSession, Question, Run, Surroundings
 
 Progress = Callable[[LoadProgress], None]
 Listener = Callable[[Event], None]
-Question = Callable[[], bool]
 ModelLoader = Callable[[ModelOptions, Progress, Question], LoadedModel]
-Run = Callable[[StepPlan, Question], StepOutput]
 
 _OUT_OF_MEMORY = re.compile(r"out of memory|allocate memory|not enough memory", re.IGNORECASE)
 _BYTES_ASKED = re.compile(r"tried to allocate (\d+) bytes")
-_NOTHING = StepPlan(())
-_NO_OUTPUT = StepOutput({}, 0, 0)
 # Free memory over a model file's size from which nothing is gained by dropping the old model first:
 # weights kept at twice the file's precision, their cache, and as much again.
 _PLENTY = 4
@@ -80,16 +73,6 @@ def make_runner(model: LoadedModel) -> Run:
     return Runner(model.decoder, model.storage, Sampler()).run
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
-    """A loaded model and everything that lives exactly as long."""
-
-    model: LoadedModel
-    run: Run
-    kv: KVManager
-    scheduler: Scheduler
-
-
 class EngineCore:
     """One model at a time, any number of requests. Not thread-safe: one owner."""
 
@@ -106,7 +89,9 @@ class EngineCore:
         self._make_runner = make_runner
         self._clock = clock
         self._memory = MemoryGauge()
-        self._session: _Session | None = None
+        self._session: ModelSession | None = None
+        self._history = ReuseHistory()
+        self._num_loads = 0
         self._load_spans: deque[tuple[int, int]] = deque(maxlen=16)
         if starting_ns is not None:
             self._load_spans.append((starting_ns, clock()))
@@ -119,7 +104,7 @@ class EngineCore:
     @property
     def has_work(self) -> bool:
         """Whether ``step`` has something to compute."""
-        return self._session is not None and self._session.scheduler.has_work
+        return self._session is not None and self._session.has_work
 
     def load(
         self,
@@ -160,7 +145,7 @@ class EngineCore:
         finally:
             self._load_spans.append((start, self._clock()))
         events = self._drop()
-        self._session = self._open(model)
+        self._session = self._open(model, options)
         return [*events, ModelReady(model.info)]
 
     def unload(self) -> list[Event]:
@@ -170,7 +155,10 @@ class EngineCore:
     def submit(self, request: GenerationRequest) -> list[Event]:
         """Turn the prompt into tokens and queue it: PromptTokenized, or RequestFailed."""
         try:
-            return self._submit(request)
+            if self._session is None:
+                raise _no_model()
+            check_params(request.params)
+            return self._session.submit(request)
         except EngineError as error:
             return [RequestFailed(request.request_id, Failure.of(error))]
 
@@ -180,24 +168,43 @@ class EngineCore:
 
     def cancel_all(self) -> list[Event]:
         """End every request with the text it has."""
-        events = self._unsent()
-        return events + [e for request_id in self._request_ids() for e in self.cancel(request_id)]
+        return [] if self._session is None else self._session.end_all(self.cancel)
+
+    def fail(self, request_id: str, failure: Failure) -> list[Event]:
+        """End one request by a failure; nothing for an unknown id."""
+        return [] if self._session is None else self._session.scheduler.fail(request_id, failure)
 
     def fail_all(self, failure: Failure) -> list[Event]:
         """End every request by one failure."""
-        session = self._session
-        if session is None:
-            return []
-        events = self._unsent()
-        for request_id in self._request_ids():
-            events += session.scheduler.fail(request_id, failure)
-        return events
-
-    def count_tokens(self, text: str) -> int | None:
-        """Tokens of ``text`` alone; None while no model is loaded."""
         if self._session is None:
-            return None
-        return len(self._session.model.tokenizer.encode(text, parse_special=False))
+            return []
+        ended = self._session.end_all(lambda request_id: self.fail(request_id, failure))
+        return [*ended, *self._session.archive.abandon()]
+
+    def prioritise(self, request_id: str, priority: int) -> None:
+        """Change a request's priority; nothing for an unknown id."""
+        if self._session is not None:
+            self._session.scheduler.prioritise(request_id, priority)
+
+    def count_tokens(
+        self, text: str, messages: tuple[Message, ...] = ()
+    ) -> tuple[int | None, int | None]:
+        """Tokens of ``text`` alone and of the rendered ``messages``; None: not known."""
+        if self._session is None:
+            return None, None
+        return self._session.count_tokens(text, messages)
+
+    def save_cache(self, conversation_id: str, path: str) -> list[Event]:
+        """Begin to keep a conversation's cache in a file; steps do it. Its end is an event."""
+        if self._session is None:
+            return [CacheSaved(conversation_id, 0, 0)]
+        return self._session.archive.save(conversation_id, Path(path))
+
+    def restore_cache(self, conversation_id: str, path: str) -> list[Event]:
+        """Begin to bring a conversation's cache back; steps do it. Its end is an event."""
+        if self._session is None:
+            return [CacheRestored(conversation_id, 0)]
+        return self._session.archive.restore(conversation_id, Path(path))
 
     def step(self, interrupted: Question = never) -> list[Event]:
         """Compute one step of all requests.
@@ -205,19 +212,7 @@ class EngineCore:
         ``interrupted`` is asked between layers; once true, the step is given up and nothing of
         it counts. A failing request ends, and the others go on.
         """
-        session = self._session
-        if session is None:
-            return []
-        plan = session.scheduler.schedule()
-        if not plan.chunks:
-            return self._unsent()
-        try:
-            output = session.run(plan, interrupted)
-        except ForwardInterruptedError:
-            return self._unsent()
-        except (EngineError, RuntimeError, MemoryError) as error:
-            return self._step_apart(session, plan, self._failure_of(error), interrupted)
-        return session.scheduler.update(plan, output)
+        return [] if self._session is None else self._session.step(interrupted)
 
     def stats(self) -> EngineStats:
         """All gauges, now."""
@@ -254,74 +249,22 @@ class EngineCore:
             kv_allocated_bytes=geometry.total_bytes,
         )
 
-    def _submit(self, request: GenerationRequest) -> list[Event]:
-        session = self._session
-        if session is None:
-            raise ModelNotLoadedError("No model is loaded. Choose a model, then send again.")
-        if request.request_id in session.scheduler.request_ids:
-            raise InvalidRequestError(
-                "This answer is already being computed.", reason="the request's id is in use"
-            )
-        check_params(request.params)
-        start = self._clock()
-        model = session.model
-        prompt_ids = encode_request(
-            request, model.tokenizer, model.template, vocab_size=model.info.vocab_size
+    def _open(self, model: LoadedModel, options: ModelOptions) -> ModelSession:
+        self._num_loads += 1
+        around = Surroundings(
+            history=self._history,
+            identity=_identity(model, self._num_loads),
+            clock=self._clock,
+            failure_of=self._failure_of,
+            load_wait_ns=self._load_wait_ns,
         )
-        end = self._clock()
-        if len(prompt_ids) >= session.scheduler.limit:
-            raise _too_long(len(prompt_ids), session.scheduler.limit - 1)
-        seed = request.params.seed
-        session.scheduler.add(
-            Request.of_prompt(
-                request.request_id,
-                prompt_ids,
-                params=request.params,
-                seed=secrets.randbits(63) if seed is None else seed,
-                text=answer_stream(request, model.tokenizer, model.template),
-                marks=Marks(
-                    sent_ns=request.sent_ns,
-                    tokenize_start_ns=start,
-                    tokenize_end_ns=end,
-                    load_wait_ns=self._load_wait_ns(request.sent_ns, start),
-                ),
-            )
-        )
-        return [PromptTokenized(request.request_id, len(prompt_ids))]
-
-    def _step_apart(
-        self, session: _Session, plan: StepPlan, failure: Failure, interrupted: Question
-    ) -> list[Event]:
-        """After a failed step, run its chunks one by one, so that only the guilty ones end."""
-        if len(plan.chunks) == 1:
-            return session.scheduler.fail(plan.chunks[0].request_id, failure)
-        for chunk in plan.chunks:
-            alone = StepPlan((chunk,))
-            try:
-                output = session.run(alone, interrupted)
-            except ForwardInterruptedError:
-                break
-            except (EngineError, RuntimeError, MemoryError) as error:
-                failed = session.scheduler.fail(chunk.request_id, self._failure_of(error))
-                session.scheduler.defer(failed)
-            else:
-                session.scheduler.defer(session.scheduler.update(alone, output))
-        return self._unsent()
-
-    def _open(self, model: LoadedModel) -> _Session:
-        config = model.config
-        kv = KVManager(
-            num_blocks=config.kv.num_blocks,
-            block_size=config.kv.block_size,
-            prefix_cache=config.prefix_cache and config.kv_cache,
-        )
-        scheduler = Scheduler(config, kv, eos_ids=model.tokenizer.eos_ids, clock=self._clock)
-        return _Session(model, self._make_runner(model), kv, scheduler)
+        return ModelSession(model, self._make_runner(model), options, around)
 
     def _drop(self) -> list[Event]:
         """Let the model go and give its memory back."""
         events = self.cancel_all()
         if self._session is not None:
+            events += self._session.archive.abandon()
             self._session = None
             gc.collect()
             if torch.cuda.is_available():
@@ -342,15 +285,6 @@ class EngineCore:
     def _load_wait_ns(self, sent_ns: int, until_ns: int) -> int:
         return sum(overlap_ns(sent_ns, until_ns, start, end) for start, end in self._load_spans)
 
-    def _unsent(self) -> list[Event]:
-        """Events that no step has returned yet."""
-        if self._session is None:
-            return []
-        return self._session.scheduler.update(_NOTHING, _NO_OUTPUT)
-
-    def _request_ids(self) -> tuple[str, ...]:
-        return () if self._session is None else self._session.scheduler.request_ids
-
     def _failure_of(self, error: Exception) -> Failure:
         """The failure to report for ``error``; raises it again when it is a fault of ours."""
         if isinstance(error, EngineError):
@@ -368,16 +302,20 @@ class EngineCore:
         raise error
 
 
+def _no_model() -> ModelNotLoadedError:
+    return ModelNotLoadedError("No model is loaded. Choose a model, then send again.")
+
+
 def _size_on_disk(path: Path) -> int:
     if path.is_dir():
         return sum(file.stat().st_size for file in path.iterdir() if file.is_file())
     return path.stat().st_size if path.is_file() else 0
 
 
-def _too_long(needed: int, limit: int) -> PromptTooLongError:
-    return PromptTooLongError(
-        f"The prompt has {needed:,} tokens, and {limit:,} fit. It was not cut: shorten it, or "
-        "raise the context length in the model settings.",
-        needed=needed,
-        limit=limit,
-    )
+def _identity(model: LoadedModel, load: int) -> CacheIdentity:
+    """What the model's keys and values depend on."""
+    info, path = model.info, Path(model.info.path).expanduser()
+    key = source_key(path) if path.exists() else info.path
+    chosen = "calibrated " if info.is_calibrated else ""
+    precision = f"{chosen}{info.precision.value} weights, {info.kv_dtype} cache"
+    return CacheIdentity(key, precision, load)

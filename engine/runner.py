@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 
 from engine.kv.storage import PagedStorage
+from engine.kv.transfer import copy_block
 from engine.model.batch import Decoder, ForwardBatch, Segment
 from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
 
@@ -67,6 +68,9 @@ class Runner:
         Raises ForwardInterruptedError when ``interrupted()`` turns true between two layers: the
         step then never happened.
         """
+        for chunk in plan.chunks:
+            if chunk.copy is not None:
+                copy_block(self._storage, *chunk.copy)
         block_size = self._storage.geometry.block_size
         batch = build_batch(plan, block_size, self._storage.device)
         logits = self._decoder.forward(batch, self._storage, interrupted)

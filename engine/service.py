@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.api import (
+    CacheRestored,
+    CacheSaved,
     Cancel,
     Command,
     CountTokens,
@@ -22,7 +24,11 @@ from engine.api import (
     LoadModel,
     ModelFailed,
     ModelInfo,
+    ModelUnloaded,
+    Prioritise,
     RequestFailed,
+    RestoreCache,
+    SaveCache,
     Shutdown,
     Submit,
     TokensCounted,
@@ -67,6 +73,7 @@ class EngineService:
         # Below: the engine thread's own.
         self._inbox: deque[Command] = deque()
         self._current: Command | None = None
+        self._open: set[str] = set()  # requests handed to the core that have not ended
         self._core: EngineCore | None = None
         self._stats_pace = Throttle(_STATS_INTERVAL_NS)
 
@@ -148,17 +155,32 @@ class EngineService:
     def _handle(self, core: "EngineCore", command: Command) -> None:
         match command:
             case LoadModel(options):
-                self._send(core.load(options, self._on_event, self._is_load_unwanted))
+                self._send(core.load(options, self._emit, self._is_load_unwanted))
             case UnloadModel():
                 self._send(core.unload())
             case Submit(request):
+                self._open.add(request.request_id)
                 self._send(core.submit(request))
             case Cancel():
                 self._cancel(core, command)
-            case CountTokens(ticket, text):
-                self._on_event(TokensCounted(ticket, core.count_tokens(text)))
             case Shutdown():
                 pass  # the flag that post() set ends the loop
+            case _:
+                self._handle_small(core, command)
+
+    def _handle_small(
+        self, core: "EngineCore", command: CountTokens | Prioritise | SaveCache | RestoreCache
+    ) -> None:
+        match command:
+            case CountTokens(ticket, text, messages):
+                count, prompt = core.count_tokens(text, messages)
+                self._emit(TokensCounted(ticket, count, prompt))
+            case Prioritise(request_id, priority):
+                core.prioritise(request_id, priority)
+            case SaveCache(conversation_id, path):
+                self._send(core.save_cache(conversation_id, path))
+            case RestoreCache(conversation_id, path):
+                self._send(core.restore_cache(conversation_id, path))
 
     def _cancel(self, core: "EngineCore", command: Cancel) -> None:
         self._cancelled.discard(command.request_id)
@@ -194,10 +216,15 @@ class EngineService:
 
     def _send(self, events: list[Event]) -> None:
         for event in events:
-            self._on_event(event)
+            self._emit(event)
+
+    def _emit(self, event: Event) -> None:
+        if isinstance(event, Finished | RequestFailed):
+            self._open.discard(event.request_id)
+        self._on_event(event)
 
     def _report_fault(self) -> None:
-        """Answer every request that the fault may have touched."""
+        """Answer what the fault may have touched: the command it struck, or every request."""
         failure = Failure.of(
             EngineError(
                 "The engine met a fault of its own, and the text so far was kept. Send the "
@@ -205,32 +232,56 @@ class EngineService:
             )
         )
         command, self._current = self._current, None
-        failed: set[str] = set()
-        if self._core is not None:
-            events = self._core.fail_all(failure)
-            failed = {event.request_id for event in events if isinstance(event, RequestFailed)}
-            self._send(events)
-        elif command is None:
+        if self._core is None and command is None:  # it could not be built: answer who waits
             self._receive(wait=not self._inbox)
             command = self._inbox.popleft()
-        if isinstance(command, Submit) and command.request.request_id not in failed:
-            self._on_event(RequestFailed(command.request.request_id, failure))
-        elif isinstance(command, LoadModel):
-            self._on_event(ModelFailed(command.options.path, failure, self._info()))
-        elif isinstance(command, CountTokens):
-            self._on_event(TokensCounted(command.ticket, None))
-        elif isinstance(command, Cancel):
-            self._cancelled.discard(command.request_id)
+        if command is None or isinstance(command, LoadModel | UnloadModel):
+            self._fail_all(failure)
+        if command is not None:
+            self._answer_with(failure, command)
+
+    def _fail_all(self, failure: Failure) -> None:
+        """End every open request. A core that cannot do that is given up with its model."""
+        if self._core is not None and not self._end_all(lambda core: core.fail_all(failure)):
+            self._core = None
+            self._on_event(ModelUnloaded())
+        for request_id in sorted(self._open):
+            self._emit(RequestFailed(request_id, failure))
+
+    def _end_all(self, end: Callable[["EngineCore"], list[Event]]) -> bool:
+        """Let the core end its requests; False where it fails even in that."""
+        try:
+            if self._core is not None:
+                self._send(end(self._core))
+        except Exception:  # noqa: BLE001 - the engine loop's last resort: the thread goes on
+            _log.exception("fault while requests were ended")
+            return False
+        return True
+
+    def _answer_with(self, failure: Failure, command: Command) -> None:
+        match command:
+            case Submit(request):
+                self._emit(RequestFailed(request.request_id, failure))
+            case LoadModel(options):
+                self._on_event(ModelFailed(options.path, failure, self._info()))
+            case CountTokens(ticket):
+                self._on_event(TokensCounted(ticket, None))
+            case SaveCache(conversation_id):
+                self._on_event(CacheSaved(conversation_id, 0, 0))
+            case RestoreCache(conversation_id):
+                self._on_event(CacheRestored(conversation_id, 0))
+            case Cancel(request_id):
+                self._cancelled.discard(request_id)
+            case UnloadModel() | Prioritise() | Shutdown():
+                pass
 
     def _say_goodbye(self) -> None:
         """End what is still open, so that every request has its last event."""
         self._receive(wait=False)
-        if self._core is not None:
-            self._send(self._core.cancel_all())
-        for command in self._inbox:
-            if isinstance(command, Submit):
-                reason = FinishReason.CANCELLED
-                self._on_event(Finished(command.request.request_id, reason, None))
+        self._end_all(lambda core: core.cancel_all())
+        waiting = [c.request.request_id for c in self._inbox if isinstance(c, Submit)]
+        for request_id in (*sorted(self._open), *waiting):
+            self._emit(Finished(request_id, FinishReason.CANCELLED, None))
 
     def _superseded(self, command: LoadModel) -> ModelFailed:
         error = LoadCancelledError("Loading was given up, because something else was chosen.")

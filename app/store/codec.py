@@ -5,7 +5,7 @@ import sqlite3
 from dataclasses import asdict, fields
 
 from app.conversations import ChatMessage, Conversation
-from engine.api import Failure, FinishReason, Timeline
+from engine.api import CacheMiss, Failure, FinishReason, LeftOut, MissKind, Timeline
 from ui.chat.rows import MessageStatus
 
 INSERT_MESSAGE = """
@@ -74,11 +74,15 @@ def message_values(message: ChatMessage, now: float) -> dict[str, str | float | 
 def _timeline_of(text: str | None) -> Timeline | None:
     if text is None:
         return None
-    values = json.loads(text)
+    values = {k: v for k, v in json.loads(text).items() if k in TIMELINE_FIELDS}
     try:
-        return Timeline(**{k: v for k, v in values.items() if k in TIMELINE_FIELDS})
-    except TypeError:  # written by a version with other figures: the answer matters more
-        return None
+        if (miss := values.get("cache_miss")) is not None:
+            values["cache_miss"] = CacheMiss(**{**miss, "kind": MissKind(miss["kind"])})
+        if (left_out := values.get("left_out")) is not None:
+            values["left_out"] = LeftOut(**left_out)
+        return Timeline(**values)
+    except (TypeError, ValueError, KeyError):  # written by a version with other figures
+        return None  # the answer matters more
 
 
 def _failure_of(text: str | None) -> Failure | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.api.options import GenerationRequest, ModelOptions
+from engine.api.options import GenerationRequest, Message, ModelOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,41 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class CountTokens:
-    """Count the tokens of a text; ``ticket`` comes back in TokensCounted."""
+    """Count the tokens of a text, and of ``messages`` as the model would be given them.
+
+    ``ticket`` comes back in TokensCounted.
+    """
 
     ticket: int
     text: str
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prioritise:
+    """Give a request that is waiting or running another priority; unknown ids are ignored."""
+
+    request_id: str
+    priority: int
+
+
+@dataclass(frozen=True, slots=True)
+class SaveCache:
+    """Keep what is cached of a conversation's last prompt and answer in a file of its own.
+
+    A file of the same model that holds the beginning is added to. CacheSaved follows.
+    """
+
+    conversation_id: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreCache:
+    """Bring a conversation's cache back from its file, if that fits the model. CacheRestored follows."""
+
+    conversation_id: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +75,14 @@ class Shutdown:
     """End the engine thread after cancelling everything."""
 
 
-Command = LoadModel | UnloadModel | Submit | Cancel | CountTokens | Shutdown
+Command = (
+    LoadModel
+    | UnloadModel
+    | Submit
+    | Cancel
+    | CountTokens
+    | Prioritise
+    | SaveCache
+    | RestoreCache
+    | Shutdown
+)

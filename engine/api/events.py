@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from engine.api.model_info import ModelInfo
+from engine.api.reuse import LeftOut
 from engine.api.timeline import Timeline
 from engine.errors import EngineError
 
@@ -82,10 +83,11 @@ class ModelFailed:
 
 @dataclass(frozen=True, slots=True)
 class PromptTokenized:
-    """The prompt is tokens; its prefill is queued."""
+    """The prompt is tokens; its prefill is queued. ``left_out``: what had no place in it."""
 
     request_id: str
     num_prompt_tokens: int
+    left_out: LeftOut | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +141,37 @@ class RequestFailed:
 
 @dataclass(frozen=True, slots=True)
 class TokensCounted:
-    """The answer to CountTokens; ``count`` None while no tokenizer is loaded."""
+    """The answer to CountTokens; ``count`` None while no tokenizer is loaded.
+
+    ``prompt``: tokens of the rendered messages; None where none were given or none can be rendered.
+    """
 
     ticket: int
     count: int | None
+    prompt: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSaved:
+    """The end of SaveCache: the file holds ``num_tokens``, of which ``num_written`` are new.
+
+    0 tokens: there was nothing to keep, or it could not be written (the log says why).
+    """
+
+    conversation_id: str
+    num_tokens: int
+    num_written: int
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRestored:
+    """The end of RestoreCache: ``num_tokens`` of the file are in the cache.
+
+    0 tokens: there is no file, or it is damaged or another model's (the log says which).
+    """
+
+    conversation_id: str
+    num_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,5 +208,7 @@ Event = (
     | Finished
     | RequestFailed
     | TokensCounted
+    | CacheSaved
+    | CacheRestored
     | EngineStats
 )

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from engine.api.reuse import Overflow
+
 Role = Literal["system", "user", "assistant"]
 
 
@@ -90,7 +92,9 @@ class ModelOptions:
     ``calibrated``: INT4 weights chosen with an eye on the model's own activations, made once and
     kept; other precisions ignore it. ``kv`` is how the cache keeps keys and values.
     ``kv_cache`` False recomputes every step.
-    ``max_batch_tokens`` is the token budget of one step, hence the largest prefill chunk.
+    ``max_batch_tokens`` is the token budget of one step, hence the largest prefill chunk;
+    ``adaptive_chunks`` False lets a prompt always take all of it, however long that holds up
+    others. ``prefix_cache_bytes`` caps what is kept of ended requests (None: the whole cache).
     """
 
     path: str
@@ -106,6 +110,8 @@ class ModelOptions:
     gpu_budget_bytes: int | None = None
     calibrated: bool = False
     kv: KVPrecision = KVPrecision.AUTO
+    adaptive_chunks: bool = True
+    prefix_cache_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,9 @@ class GenerationRequest:
     Exactly one of ``messages`` (through the chat template), ``prompt`` (raw text) or
     ``prompt_ids`` is given; where the last of the messages is the assistant's own, the answer
     goes on from its text. ``sent_ns`` is when the user pressed Send: TTFT counts from it.
+    ``conversation_id`` names the conversation, so that lost cache hits can be explained and its
+    cache kept. Requests of higher ``priority`` go first. ``overflow``: what is done with messages
+    that do not fit.
     """
 
     request_id: str
@@ -123,3 +132,6 @@ class GenerationRequest:
     messages: tuple[Message, ...] = ()
     prompt: str | None = None
     prompt_ids: tuple[int, ...] | None = None
+    conversation_id: str | None = None
+    priority: int = 0
+    overflow: Overflow = Overflow.STOP

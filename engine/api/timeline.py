@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from engine.api.reuse import CacheMiss, LeftOut
+
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
@@ -14,6 +16,9 @@ class Timeline:
       prefill    prefill_start -> prefill_end (logits of the last prompt token are ready)
       sample     prefill_end -> first_token (the first token is chosen)
       paint      first_token -> its first visible character on the screen; added by the window
+
+    ``cache_miss``: why no more than ``num_cached_tokens`` came from the cache; None: no more could.
+    ``left_out``: what the prompt leaves out of the conversation.
     """
 
     sent_ns: int
@@ -28,6 +33,8 @@ class Timeline:
     num_cached_tokens: int
     num_output_tokens: int
     first_paint_ns: int | None = None
+    cache_miss: CacheMiss | None = None
+    left_out: LeftOut | None = None
 
     @property
     def queue_ns(self) -> int:

@@ -5,7 +5,7 @@ A block is in exactly one of three states::
     blank  --take-->  live (reference count >= 1)  --release, content worth keeping-->  cached
       ^                 |            ^                                                    |  |
       +-----release-----+            +----------------------share-------------------------+  |
-      +------------------------------reclaim_oldest------------------------------------------+
+      +---------------------------------reclaim----------------------------------------------+
 
 A cached block belongs to nobody but still holds the keys and values of known tokens.
 """
@@ -109,19 +109,24 @@ class BlockPool:
             self._generations[self._next_generation] = generation
             self._next_generation += 1
 
-    def reclaim_oldest(self) -> list[int]:
-        """Blank the cached blocks released longest ago and return them; empty when none is cached.
+    def reclaim(self, num_blocks: int) -> list[int]:
+        """Blank ``num_blocks`` cached blocks and return them; all that are cached if these are fewer.
 
-        One release is reclaimed as a whole: a prefix without its beginning is worth nothing, and
-        whole runs keep the next owner's blocks side by side.
+        Those released longest ago go first, and of one release the last: a text without its
+        beginning is worth nothing, one without its end nearly as much as before.
         """
-        for generation in self._generations:
-            blocks = self._generations.pop(generation)
-            for block in blocks:
+        reclaimed: list[int] = []
+        while self._generations and len(reclaimed) < num_blocks:
+            generation, blocks = next(iter(self._generations.items()))
+            keep = max(0, len(blocks) - (num_blocks - len(reclaimed)))
+            for block in blocks[keep:]:
                 del self._generation_of[block]
                 self._states[block] = _BLANK
-            return blocks
-        return []
+            reclaimed += blocks[keep:]
+            del blocks[keep:]
+            if not blocks:
+                del self._generations[generation]
+        return reclaimed
 
     def check_integrity(self) -> None:
         """Assert that states, counts and generations tell the same story."""

@@ -1,30 +1,54 @@
 """Which blocks hold which beginnings of texts, found by content.
 
 A full block is known by the hash of its tokens and of everything before them, so that equal keys
-mean equal keys and values in the cache. Knows nothing of owners or requests.
+mean equal keys and values in the cache. A block that is not full, or of which only a beginning
+fits, is found by looking at what follows the same full blocks. Knows nothing of owners or requests.
 """
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 _ROOT = b""
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What one block holds. ``key`` None: it is not full, and can only be copied or gone on with."""
+
+    parent: bytes
+    tokens: tuple[int, ...]
+    key: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """A block whose first ``num_tokens`` tokens are what is wanted next.
+
+    ``is_whole``: it holds nothing else, and is not full; whoever gets it can go on in its place.
+    """
+
+    block: int
+    num_tokens: int
+    is_whole: bool
+
+
 class PrefixIndex:
-    """Chained content hash of a full block -> block."""
+    """Chained content hash of a full block -> block; and the blocks that follow each hash."""
 
     def __init__(self, block_size: int) -> None:
         self._block_size = block_size
         self._block_of: dict[bytes, int] = {}
-        self._key_of: dict[int, bytes] = {}
+        self._entries: dict[int, _Entry] = {}
+        self._followers: dict[bytes, list[int]] = {}
 
     def __contains__(self, block: object) -> bool:
         """Whether ``block`` can be found by its content."""
-        return block in self._key_of
+        return block in self._entries
 
     def __len__(self) -> int:
-        return len(self._key_of)
+        return len(self._entries)
 
     def key(self, parent: bytes | None, token_ids: Sequence[int]) -> bytes:
         """The key of a full block of ``token_ids`` that follows the block ``parent``."""
@@ -50,15 +74,63 @@ class PrefixIndex:
             keys.append(parent)
         return blocks, keys
 
-    def add(self, key: bytes, block: int) -> None:
-        """Make ``block`` findable, unless another block already holds the same content."""
+    def match_tail(self, parent: bytes | None, token_ids: Sequence[int]) -> Tail | None:
+        """The block after ``parent`` with the longest beginning in common with ``token_ids``.
+
+        These are what follows the matched full blocks; the last of them is never covered.
+        """
+        best: Tail | None = None
+        for block in self._followers.get(parent or _ROOT, ()):
+            entry = self._entries[block]
+            length = _common(entry.tokens, token_ids[:-1])
+            if length > (0 if best is None else best.num_tokens):
+                best = Tail(block, length, entry.key is None and length == len(entry.tokens))
+        return best
+
+    def add(self, key: bytes, block: int, parent: bytes | None, token_ids: Sequence[int]) -> None:
+        """Make a full block findable, unless another block already holds the same content."""
         if key not in self._block_of:
-            assert block not in self._key_of, "a block holds one content"
             self._block_of[key] = block
-            self._key_of[block] = key
+            self._enter(block, _Entry(parent or _ROOT, tuple(token_ids), key))
+
+    def add_tail(self, block: int, parent: bytes | None, token_ids: Sequence[int]) -> None:
+        """Make a block that is not full findable, unless another one holds as much."""
+        tokens = tuple(token_ids)
+        others = (self._entries[other] for other in self._followers.get(parent or _ROOT, ()))
+        if tokens and not any(entry.tokens[: len(tokens)] == tokens for entry in others):
+            self._enter(block, _Entry(parent or _ROOT, tokens, None))
 
     def drop(self, block: int) -> None:
         """Forget ``block``: its content is about to be overwritten."""
-        key = self._key_of.pop(block, None)
-        if key is not None:
-            del self._block_of[key]
+        entry = self._entries.pop(block, None)
+        if entry is None:
+            return
+        if entry.key is not None:
+            del self._block_of[entry.key]
+        followers = self._followers[entry.parent]
+        followers.remove(block)
+        if not followers:
+            del self._followers[entry.parent]
+
+    def check_integrity(self) -> None:
+        """Assert that the three tables tell the same story."""
+        full = {e.key: block for block, e in self._entries.items() if e.key is not None}
+        assert full == self._block_of
+        listed = sorted(block for blocks in self._followers.values() for block in blocks)
+        assert listed == sorted(self._entries)
+        for block, entry in self._entries.items():
+            assert block in self._followers[entry.parent]
+            assert (len(entry.tokens) == self._block_size) == (entry.key is not None)
+
+    def _enter(self, block: int, entry: _Entry) -> None:
+        assert block not in self._entries, "a block holds one content"
+        self._entries[block] = entry
+        self._followers.setdefault(entry.parent, []).append(block)
+
+
+def _common(first: Sequence[int], second: Sequence[int]) -> int:
+    """Length of the longest beginning that both have."""
+    for index, (one, other) in enumerate(zip(first, second, strict=False)):
+        if one != other:
+            return index
+    return min(len(first), len(second))

@@ -20,7 +20,9 @@ class ScheduledChunk:
     of the chunk need logits (0 while the prompt is not complete; 1 to sample; more to verify
     drafts). ``known_ids`` is the request's live list of prompt and output tokens, for penalties:
     read it during the step, keep no reference. ``sample_index`` counts the request's output
-    tokens, so that a seeded draw depends on the request alone and never on its batch.
+    tokens, so that a seeded draw depends on the request alone and never on its batch. ``copy``
+    (source, target): before anything is computed the target block is to become a copy of the
+    source; the request goes on from the middle of it.
     """
 
     request_id: str
@@ -33,6 +35,7 @@ class ScheduledChunk:
     sample_index: int
     known_ids: Sequence[int]
     constraint: TokenConstraint | None = None
+    copy: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """One answer under way: known tokens, how many of them are computed, and how it may end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from engine.api import FinishReason, SamplingParams, Timeline
+from engine.api import CacheMiss, FinishReason, LeftOut, SamplingParams, Timeline
 from engine.metrics import Marks
 
 
@@ -35,7 +35,8 @@ class Request:
                    [computed .......)[ still to compute )
 
     Prefill is many tokens behind, decode is one behind; a prefix hit, a preemption and the
-    missing cache only move the mark.
+    missing cache only move the mark. ``arrival`` and ``num_passed_over`` (steps that served
+    others only) are the scheduler's.
     """
 
     request_id: str
@@ -48,6 +49,12 @@ class Request:
     num_computed: int = 0
     num_cached: int = 0
     was_admitted: bool = False
+    conversation_id: str | None = None
+    priority: int = 0
+    arrival: int = 0
+    num_passed_over: int = 0
+    cache_miss: CacheMiss | None = None
+    left_out: LeftOut | None = None
 
     @classmethod
     def of_prompt(
@@ -82,9 +89,12 @@ class Request:
 
     def timeline(self) -> Timeline | None:
         """When the request reached each stage; None before its first token."""
-        return self.marks.timeline(
+        timeline = self.marks.timeline(
             prompt=self.num_prompt, cached=self.num_cached, output=self.num_output
         )
+        if timeline is None:
+            return None
+        return replace(timeline, cache_miss=self.cache_miss, left_out=self.left_out)
 
     def finish_reason(self, *, eos_ids: frozenset[int], limit: int) -> FinishReason | None:
         """Why the answer ends after its latest token; None while it goes on.

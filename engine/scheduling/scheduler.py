@@ -5,8 +5,8 @@ recomputation after preemption and running without a cache are all that. Runs in
 thread; imports no torch and never sees a tensor.
 """
 
-from collections import deque
-from collections.abc import Iterator
+import itertools
+from collections.abc import Sequence
 
 from engine.api import (
     Event,
@@ -19,17 +19,21 @@ from engine.api import (
 )
 from engine.config import ResolvedConfig
 from engine.kv.manager import KVManager
+from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.metrics import Clock, now_ns
+from engine.scheduling.order import level, quick_ones_first, rank
 from engine.scheduling.pace import PrefillPace
 from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
 from engine.scheduling.request import Request
 
+_UNNAMED = CacheIdentity("", "")
+
 
 class Scheduler:
-    """Continuous batching over one block pool, oldest request first.
+    """Continuous batching over one block pool, in the order of ``engine.scheduling.order``.
 
-    Requests run and wait in order of arrival, and every running request is older than every
-    waiting one. The oldest always gets what it needs, so each request ends some day.
+    The first in that order always gets what it needs, from the last ones if need be, and in time
+    every request becomes the first: so each of them ends some day.
     """
 
     def __init__(
@@ -38,8 +42,11 @@ class Scheduler:
         kv: KVManager,
         *,
         eos_ids: frozenset[int],
+        pace: PrefillPace | None = None,
+        memory: tuple[ReuseHistory, CacheIdentity] | None = None,
         clock: Clock = now_ns,
     ) -> None:
+        """``memory``: what conversations computed before, and what they compute with now."""
         self._kv = kv
         self._kv_cache = config.kv_cache
         self._max_streams = config.max_streams
@@ -47,10 +54,11 @@ class Scheduler:
         self._limit = min(config.context_length, kv.capacity)
         self._eos_ids = eos_ids
         self._clock = clock
-        self._pace = PrefillPace(config.max_batch_tokens)
-        # oldest first
+        self._pace = PrefillPace(config.max_batch_tokens) if pace is None else pace
+        self._history, self._identity = (ReuseHistory(), _UNNAMED) if memory is None else memory
+        self._arrivals = itertools.count()
         self._running: dict[str, Request] = {}
-        self._waiting: deque[Request] = deque()
+        self._waiting: dict[str, Request] = {}
         self._unsent: list[Event] = []
         self._step_start_ns = 0
 
@@ -76,13 +84,20 @@ class Scheduler:
 
     @property
     def request_ids(self) -> tuple[str, ...]:
-        """All requests, oldest first."""
-        return tuple(request.request_id for request in self._requests())
+        """All requests, the first to be served first."""
+        return tuple(request.request_id for request in self._ranked())
 
     def add(self, request: Request) -> None:
         """Queue a request whose prompt is shorter than ``limit``."""
         assert 0 < request.num_known < self._limit, "the caller checks the prompt's length"
-        self._waiting.append(request)
+        request.arrival = next(self._arrivals)
+        self._waiting[request.request_id] = request
+
+    def prioritise(self, request_id: str, priority: int) -> None:
+        """Change a request's priority; nothing for an unknown id."""
+        request = self._find(request_id)
+        if request is not None:
+            request.priority = priority
 
     def schedule(self) -> StepPlan:
         """Plan the next step: tokens of running answers first, then prompts, within the budget.
@@ -93,18 +108,17 @@ class Scheduler:
         self._step_start_ns = self._clock()
         chunks: dict[str, ScheduledChunk] = {}
         budget = self._budget
-        for request in [r for r in self._running.values() if r.num_behind == 1][:budget]:
-            if request.request_id in self._running and self._plan(request, 1, chunks):
+        answers = [r for r in self._ranked() if r.num_behind == 1 and self._is_running(r)]
+        for request in answers[:budget]:
+            if self._is_running(request) and self._plan(request, 1, chunks):
                 budget -= 1
-        budget = min(budget, self._pace.chunk)
-        prompts = self._prompts() if budget else iter(())
-        for request in prompts:
-            length = min(request.num_behind, budget)
-            if self._plan(request, length, chunks):
-                budget -= length
-            if not budget:
-                break
-        return StepPlan(tuple(chunks[i] for i in self._running if i in chunks))
+        self._plan_prompts(min(budget, self._pace.chunk(is_shared=bool(chunks))), chunks)
+        for request in self._ranked():
+            if request.request_id not in chunks:
+                request.num_passed_over += 1
+        return StepPlan(
+            tuple(chunks[r.request_id] for r in self._ranked() if r.request_id in chunks)
+        )
 
     def update(self, plan: StepPlan, output: StepOutput) -> list[Event]:
         """Book the output of ``plan``, and return what the callers must hear, in order.
@@ -133,57 +147,98 @@ class Scheduler:
 
     def cancel(self, request_id: str) -> list[Event]:
         """End one request as CANCELLED, with the text held back; nothing for an unknown id."""
-        for request in self._requests():
-            if request.request_id == request_id:
-                self._remove(request)
-                return _ending(request, FinishReason.CANCELLED)
-        return []
+        request = self._find(request_id)
+        if request is None:
+            return []
+        self._remove(request)
+        return _ending(request, FinishReason.CANCELLED)
 
     def fail(self, request_id: str, failure: Failure) -> list[Event]:
         """End one request by a failure, with the text held back; nothing for an unknown id."""
-        for request in self._requests():
-            if request.request_id == request_id:
-                self._remove(request)
-                return [
-                    *_held_back(request),
-                    RequestFailed(request_id, failure, request.timeline()),
-                ]
-        return []
+        request = self._find(request_id)
+        if request is None:
+            return []
+        self._remove(request)
+        return [*_held_back(request), RequestFailed(request_id, failure, request.timeline())]
 
     def check_integrity(self) -> None:
         """Assert the scheduler's invariants and those of its blocks."""
         self._kv.check_integrity()
-        ids = self.request_ids
-        assert len(set(ids)) == len(ids), "one request in two places"
+        assert not self._running.keys() & self._waiting.keys(), "one request in two places"
         assert len(self._running) <= self._max_streams
-        assert all(request.num_behind >= 1 for request in self._requests())
-        assert all(request.num_known < self._limit for request in self._requests())
+        assert all(request.num_behind >= 1 for request in self._ranked())
+        assert all(request.num_known < self._limit for request in self._ranked())
 
-    def _requests(self) -> Iterator[Request]:
-        yield from self._running.values()
-        yield from self._waiting
+    def _ranked(self) -> list[Request]:
+        return sorted((*self._running.values(), *self._waiting.values()), key=rank)
 
-    def _prompts(self) -> Iterator[Request]:
-        """Requests more than a token behind, oldest first; waiting ones are admitted on the way."""
-        for request in list(self._running.values()):
-            if request.num_behind > 1 and request.request_id in self._running:
-                yield request
-        while self._waiting and len(self._running) < self._max_streams:
-            request = self._waiting[0]
-            if not self._kv.can_allocate(
-                request.known_ids, num_tokens=request.num_known, spare=len(self._running)
-            ):
+    def _find(self, request_id: str) -> Request | None:
+        return self._running.get(request_id) or self._waiting.get(request_id)
+
+    def _is_running(self, request: Request) -> bool:
+        return request.request_id in self._running
+
+    def _plan_prompts(self, budget: int, chunks: dict[str, ScheduledChunk]) -> None:
+        """Share ``budget`` tokens out among prompts; waiting ones are admitted on the way.
+
+        None that waits is admitted at the cost of another that ranks before it and has no room.
+        """
+        prompts = [r for r in self._ranked() if r.num_behind > 1 or not self._is_running(r)]
+        for request in quick_ones_first(prompts, budget):
+            if not budget:
                 return
-            self._admit(self._waiting.popleft())
-            yield request
+            if not self._is_running(request) and not self._try_admit(request, chunks):
+                continue
+            length = min(request.num_behind, budget)
+            if self._plan(request, length, chunks):
+                budget -= length
+
+    def _try_admit(self, request: Request, chunks: dict[str, ScheduledChunk]) -> bool:
+        """Give a waiting request blocks and a stream, those of less important ones if need be."""
+        before = [r for r in self._waiting.values() if rank(r) < rank(request)]
+        weaker = [r for r in self._running.values() if level(r) < request.priority]
+        weaker.sort(key=rank, reverse=True)
+        for count in range(len(weaker) + 1):
+            if self._has_room(request, before, without=weaker[:count]):
+                for victim in weaker[:count]:
+                    chunks.pop(victim.request_id, None)
+                    self._preempt(victim)
+                self._admit(request)
+                return True
+        return False
+
+    def _has_room(
+        self, request: Request, before: Sequence[Request], without: Sequence[Request]
+    ) -> bool:
+        """Whether a request fits beside those that run (some left out) and those before it."""
+        staying = [r for r in self._running.values() if r not in without]
+        if len(staying) + len(before) >= self._max_streams:
+            return False
+        spare = len(staying) + len(before)
+        spare += sum(self._kv.num_missing(r.request_id, r.num_known) for r in staying)
+        spare += sum(self._kv.num_blocks_for(r.num_known) for r in before)
+        return self._kv.can_allocate(
+            request.known_ids,
+            num_tokens=request.num_known,
+            spare=spare,
+            without=[r.request_id for r in without],
+        )
 
     def _admit(self, request: Request) -> None:
+        del self._waiting[request.request_id]
         request.num_computed = self._kv.allocate(request.request_id, request.known_ids)
         self._running[request.request_id] = request
         if not request.was_admitted:
             request.was_admitted = True
             request.num_cached = request.num_computed
             request.marks.prefill_start_ns = self._clock()
+            request.cache_miss = self._history.explain(
+                request.conversation_id,
+                self._identity,
+                request.known_ids,
+                request.num_cached,
+                self._kv,
+            )
         elif (
             not request.num_output
         ):  # preempted in its prefill: what was lost is computed after all
@@ -205,13 +260,14 @@ class Scheduler:
             seed=request.seed,
             sample_index=request.num_output,
             known_ids=request.known_ids,
+            copy=self._kv.pending_copy(request.request_id),
         )
         return True
 
     def _make_room(
         self, request: Request, end: int, chunks: dict[str, ScheduledChunk]
     ) -> tuple[int, ...] | None:
-        """Blocks for ``end`` tokens, preempting the youngest requests while they are short.
+        """Blocks for ``end`` tokens, preempting the last in rank while they are short.
 
         None when the request itself had to give way, or can never fit and was ended.
         """
@@ -219,22 +275,22 @@ class Scheduler:
             block_ids = self._kv.append(request.request_id, end, room=request.num_known)
             if block_ids is not None:
                 return block_ids
-            youngest = next(reversed(self._running.values()))
-            if youngest is request and len(self._running) == 1:
+            last = max(self._running.values(), key=rank)
+            if last is request and len(self._running) == 1:
                 self._remove(request)
                 self.defer(_ending(request, FinishReason.CONTEXT_FULL))
                 return None
-            chunks.pop(youngest.request_id, None)
-            self._preempt(youngest)
-            if youngest is request:
+            chunks.pop(last.request_id, None)
+            self._preempt(last)
+            if last is request:
                 return None
 
     def _preempt(self, request: Request) -> None:
-        """Give the request's blocks back; it waits, first in line, to be computed again."""
+        """Give the request's blocks back; it waits to be computed again."""
         self._kv.free(request.request_id)
         del self._running[request.request_id]
         request.num_computed = 0
-        self._waiting.appendleft(request)
+        self._waiting[request.request_id] = request
 
     def _take_token(self, request: Request, token: int, output: StepOutput) -> list[Event]:
         request.known_ids.append(token)
@@ -263,10 +319,13 @@ class Scheduler:
         return events
 
     def _remove(self, request: Request) -> None:
-        if self._running.pop(request.request_id, None) is not None:
-            self._kv.free(request.request_id)
-        else:
-            self._waiting.remove(request)
+        if self._running.pop(request.request_id, None) is None:
+            del self._waiting[request.request_id]
+            return
+        self._kv.free(request.request_id)
+        if request.conversation_id is not None and request.num_computed:
+            computed = request.known_ids[: request.num_computed]
+            self._history.note(request.conversation_id, self._identity, computed)
 
 
 def _progress(request: Request) -> PrefillProgress:

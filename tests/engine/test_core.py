@@ -168,7 +168,7 @@ def test_without_a_model() -> None:
     (event,) = core.submit(_request("a"))
     assert isinstance(event, RequestFailed)
     assert event.failure.code == "model_not_loaded"
-    assert core.count_tokens("abc") is None
+    assert core.count_tokens("abc") == (None, None)
     assert core.info is None
     assert core.step() == []
     assert core.cancel("a") == []
@@ -178,8 +178,10 @@ def test_without_a_model() -> None:
 
 def test_tokens_of_a_text() -> None:
     core = _loaded(FakeModels())
-    assert core.count_tokens("the cat") == 6
-    assert core.count_tokens("<|im_end|>") == 10
+    assert core.count_tokens("the cat") == (6, None)
+    prompt = (Message("user", "the cat"),)
+    assert core.count_tokens("", prompt) == (0, 9)
+    assert core.count_tokens("<|im_end|>") == (10, None)
 
 
 @pytest.mark.parametrize(

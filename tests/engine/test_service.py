@@ -11,6 +11,8 @@ from typing import TypeVar
 import pytest
 
 from engine.api import (
+    CacheRestored,
+    CacheSaved,
     Cancel,
     CountTokens,
     EngineStats,
@@ -20,18 +22,23 @@ from engine.api import (
     GenerationRequest,
     LoadModel,
     LoadProgress,
+    Message,
     ModelFailed,
     ModelOptions,
     ModelReady,
     ModelUnloaded,
+    Prioritise,
     PromptTokenized,
     RequestFailed,
+    RestoreCache,
     SamplingParams,
+    SaveCache,
     Submit,
     TokensCounted,
     TokensProduced,
     UnloadModel,
 )
+from engine.core import EngineCore
 from engine.errors import LoadCancelledError, ModelMissingError
 from engine.scheduling.plan import StepPlan
 from engine.service import EngineService
@@ -434,3 +441,78 @@ def test_gauges_come_after_each_change_and_not_while_idle(engine: Engine) -> Non
     assert stats.kv_live_blocks == 0
     with pytest.raises(queue.Empty):
         engine.events.get(timeout=0.3)
+
+
+def test_a_fault_in_a_submit_fails_that_request_alone(
+    engine: Engine, models: FakeModels, logfail: LogFail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logfail.expect("fault in the engine loop")
+    models.config = make_config(num_blocks=64, context_length=200)
+    models.scripts = {"good": [letter("x")] * 300}
+    submit = EngineCore.submit
+
+    def break_bad(core: EngineCore, request: GenerationRequest) -> list[Event]:
+        if request.request_id == "bad":
+            raise ZeroDivisionError
+        return submit(core, request)
+
+    monkeypatch.setattr(EngineCore, "submit", break_bad)
+    engine.start()
+    engine.submit("good")
+    engine.wait_for(TokensProduced)
+    engine.submit("bad")
+    assert engine.wait_for(RequestFailed).request_id == "bad"
+    assert engine.finish("good").reason is FinishReason.CONTEXT_FULL
+    assert [e.request_id for e in engine.seen if isinstance(e, RequestFailed)] == ["bad"]
+
+
+def test_a_core_that_cannot_even_fail_is_given_up_and_the_thread_goes_on(
+    engine: Engine, models: FakeModels, logfail: LogFail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logfail.expect("fault in the engine loop")
+    logfail.expect("fault while requests were ended")
+
+    def broken(*_: object) -> list[Event]:
+        raise ZeroDivisionError
+
+    models.before = broken
+    monkeypatch.setattr(EngineCore, "fail_all", broken)
+    engine.start()
+    engine.submit("a")
+    engine.submit("b")
+    engine.wait_for(ModelUnloaded)
+    assert {engine.wait_for(RequestFailed).request_id for _ in "ab"} == {"a", "b"}
+    models.before = None
+    engine.service.post(LOAD)
+    engine.wait_for(ModelReady)
+    engine.submit("c", max_tokens=1)
+    engine.finish("c")
+
+
+def test_requests_end_at_the_close_though_the_core_fails(
+    engine: Engine, models: FakeModels, logfail: LogFail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logfail.expect("fault while requests were ended")
+    models.config = make_config(num_blocks=64, context_length=200)
+    models.scripts = {"a": [letter("x")] * 300}
+
+    def broken(_core: EngineCore) -> list[Event]:
+        raise ZeroDivisionError
+
+    engine.start()
+    engine.submit("a")
+    engine.wait_for(TokensProduced)
+    monkeypatch.setattr(EngineCore, "cancel_all", broken)
+    ended = [e for e in engine.close() if isinstance(e, Finished)]
+    assert [e.request_id for e in ended] == ["a"]
+
+
+def test_priorities_prompts_and_caches_are_commands(engine: Engine) -> None:
+    engine.start()
+    engine.service.post(Prioritise("nobody", 3))
+    engine.service.post(CountTokens(5, "abc", (Message("user", "abc"),)))
+    assert engine.wait_for(TokensCounted) == TokensCounted(5, 3, 6)
+    engine.service.post(SaveCache("1", "/nowhere/1.kv"))
+    assert engine.wait_for(CacheSaved) == CacheSaved("1", 0, 0)
+    engine.service.post(RestoreCache("1", "/nowhere/1.kv"))
+    assert engine.wait_for(CacheRestored) == CacheRestored("1", 0)

@@ -77,6 +77,12 @@ class FakeRunner:
             self.before(plan)
         self.plans.append(plan)
         for chunk in plan.chunks:
+            if chunk.copy is not None:
+                source, target = (block * self.block_size for block in chunk.copy)
+                self.slots[target : target + self.block_size] = self.slots[
+                    source : source + self.block_size
+                ]
+        for chunk in plan.chunks:
             for offset, token in enumerate(chunk.token_ids):
                 self.slots[self._slot(chunk, chunk.start + offset)] = token
         if interrupted():

@@ -14,6 +14,7 @@ from engine.api import (
 )
 from engine.config import KVFormat, KVGeometry, ResolvedConfig
 from engine.kv.manager import KVManager
+from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.metrics import Marks
 from engine.scheduling.request import Request
 from engine.scheduling.scheduler import Scheduler
@@ -59,6 +60,8 @@ class Bench:
 
     config: ResolvedConfig
     eos_ids: frozenset[int] = frozenset()
+    copies_tails: bool = False
+    max_cached_blocks: int | None = None
     events: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -68,8 +71,17 @@ class Bench:
             num_blocks=config.kv.num_blocks,
             block_size=config.kv.block_size,
             prefix_cache=config.prefix_cache and config.kv_cache,
+            copies_tails=self.copies_tails,
+            max_cached_blocks=self.max_cached_blocks,
         )
-        self.scheduler = Scheduler(config, self.kv, eos_ids=self.eos_ids, clock=self.clock)
+        self.history = ReuseHistory()
+        self.scheduler = Scheduler(
+            config,
+            self.kv,
+            eos_ids=self.eos_ids,
+            memory=(self.history, CacheIdentity("fake", "fp32")),
+            clock=self.clock,
+        )
         self.runner = FakeRunner(config.kv.num_blocks, config.kv.block_size, clock=self.clock)
 
     def add(
@@ -77,19 +89,23 @@ class Bench:
         request_id: str,
         prompt: Sequence[int],
         text: FakeText | None = None,
+        *,
+        conversation: str | None = None,
+        priority: int = 0,
         **params: object,
     ) -> None:
         at = self.clock()
-        self.scheduler.add(
-            Request.of_prompt(
-                request_id,
-                prompt,
-                params=SamplingParams(**params),
-                seed=0,
-                text=text or FakeText(),
-                marks=Marks(at, at, at),
-            )
+        request = Request.of_prompt(
+            request_id,
+            prompt,
+            params=SamplingParams(**params),
+            seed=0,
+            text=text or FakeText(),
+            marks=Marks(at, at, at),
         )
+        request.conversation_id = conversation
+        request.priority = priority
+        self.scheduler.add(request)
 
     def step(self) -> list[Event]:
         plan = self.scheduler.schedule()

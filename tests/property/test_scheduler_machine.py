@@ -1,4 +1,4 @@
-"""Random arrivals, cancels and interruptions: every request ends, every answer is its own."""
+"""Random arrivals, priorities, cancels and interruptions: all requests end, with their own answers."""
 
 import contextlib
 
@@ -13,6 +13,7 @@ from tests.helpers.fake_runner import expected_answer
 from tests.helpers.scheduling import Bench, make_config
 
 VOCAB = 89
+BLOCK_SIZE = 6  # texts can part inside a block, far enough to be worth a copy
 
 
 class Chats(RuleBasedStateMachine):
@@ -23,28 +24,72 @@ class Chats(RuleBasedStateMachine):
         budget=st.integers(2, 9),
         kv_cache=st.booleans(),
         prefix_cache=st.booleans(),
+        copies_tails=st.booleans(),
+        max_cached=st.none() | st.integers(0, 6),
     )
-    def configure(self, num_blocks: int, budget: int, kv_cache: bool, prefix_cache: bool) -> None:
+    def configure(
+        self,
+        num_blocks: int,
+        budget: int,
+        kv_cache: bool,
+        prefix_cache: bool,
+        copies_tails: bool,
+        max_cached: int | None,
+    ) -> None:
         self.bench = Bench(
             make_config(
                 num_blocks=num_blocks,
-                block_size=3,
+                block_size=BLOCK_SIZE,
                 context_length=24,
                 max_batch_tokens=budget,
                 max_streams=3,
                 kv_cache=kv_cache,
                 prefix_cache=prefix_cache,
-            )
+            ),
+            copies_tails=copies_tails,
+            max_cached_blocks=max_cached,
         )
         self.prompts: dict[str, list[int]] = {}
         self.cancelled: set[str] = set()
 
-    @rule(prompt=st.lists(st.integers(0, 1), min_size=1, max_size=20), length=st.integers(1, 12))
-    def arrive(self, prompt: list[int], length: int) -> None:
+    @rule(
+        prompt=st.lists(st.integers(0, 1), min_size=1, max_size=20),
+        length=st.integers(1, 12),
+        priority=st.integers(0, 2),
+        conversation=st.sampled_from([None, "a", "b"]),
+    )
+    def arrive(
+        self, prompt: list[int], length: int, priority: int, conversation: str | None
+    ) -> None:
+        self._add(prompt, length, priority, conversation)
+
+    @precondition(lambda self: self.prompts)
+    @rule(
+        pick=st.integers(0, 99),
+        cut=st.integers(0, 20),
+        more=st.lists(st.integers(0, 1), min_size=1, max_size=6),
+    )
+    def branch(self, pick: int, cut: int, more: list[int]) -> None:
+        """Another turn, or an edit, of what was said before."""
+        request_id = sorted(self.prompts, key=int)[pick % len(self.prompts)]
+        known = [*self.prompts[request_id], *self.bench.tokens(request_id)]
+        self._add([*known[: max(0, len(known) - cut)], *more], 4, 1, "a")
+
+    def _add(
+        self, prompt: list[int], length: int, priority: int, conversation: str | None
+    ) -> None:
         prompt = prompt[: self.bench.scheduler.limit - 1]
         request_id = str(len(self.prompts))
         self.prompts[request_id] = prompt
-        self.bench.add(request_id, prompt, max_tokens=length)
+        self.bench.add(
+            request_id, prompt, max_tokens=length, priority=priority, conversation=conversation
+        )
+
+    @precondition(lambda self: self.bench.scheduler.request_ids)
+    @rule(pick=st.integers(0, 99), priority=st.integers(0, 2))
+    def prioritise(self, pick: int, priority: int) -> None:
+        ids = self.bench.scheduler.request_ids
+        self.bench.scheduler.prioritise(ids[pick % len(ids)], priority)
 
     @precondition(lambda self: self.bench.scheduler.has_work)
     @rule()
@@ -71,14 +116,15 @@ class Chats(RuleBasedStateMachine):
     def books_balance(self) -> None:
         if hasattr(self, "bench"):
             self.bench.scheduler.check_integrity()
-            ids = self.bench.scheduler.request_ids
-            assert list(ids) == sorted(ids, key=int), "a younger request overtook an older one"
 
     def teardown(self) -> None:
         if not hasattr(self, "bench"):
             return
         self.bench.run()
         assert self.bench.kv.num_live_blocks == 0
+        kv = self.bench.kv
+        assert kv.allocate("all", [9] * (kv.capacity - 1)) == 0
+        assert kv.append("all", kv.capacity) is not None, "a block was lost"
         for request_id, prompt in self.prompts.items():
             tokens = self.bench.tokens(request_id)
             assert tokens == expected_answer(prompt, len(tokens), VOCAB)

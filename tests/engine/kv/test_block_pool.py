@@ -66,15 +66,16 @@ def test_kept_blocks_are_cached_and_can_be_revived() -> None:
     pool.check_integrity()
 
 
-def test_the_oldest_release_is_reclaimed_first_and_whole() -> None:
+def test_the_oldest_release_is_reclaimed_first_and_from_its_end() -> None:
     pool = BlockPool(6)
     old, new = _take(pool, 2), _take(pool, 2)
     pool.release(old, keep=set(old))
     pool.release(new, keep=set(new))
-    assert pool.reclaim_oldest() == old
-    assert pool.num_blank == 4
-    assert pool.reclaim_oldest() == new
-    assert pool.reclaim_oldest() == []
+    assert pool.reclaim(1) == old[1:]
+    assert pool.num_blank == 3
+    assert pool.reclaim(2) == [old[0], new[1]]
+    assert pool.reclaim(9) == new[:1]
+    assert pool.reclaim(1) == []
     pool.check_integrity()
 
 
@@ -85,7 +86,7 @@ def test_reviving_and_releasing_again_makes_blocks_young() -> None:
     pool.release(new, keep=set(new))
     pool.share(old[0])
     pool.release(old, keep=set(old))
-    assert pool.reclaim_oldest() == new
+    assert pool.reclaim(1) == new
 
 
 def test_wrong_use_is_caught() -> None:

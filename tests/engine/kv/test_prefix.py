@@ -1,14 +1,16 @@
 """Full blocks are found by their tokens and everything before them."""
 
-from engine.kv.prefix import PrefixIndex
+from engine.kv.prefix import PrefixIndex, Tail
 
 
 def _index(token_ids: list[int], blocks: list[int]) -> PrefixIndex:
     index = PrefixIndex(4)
     parent = None
     for number, block in enumerate(blocks):
-        parent = index.key(parent, token_ids[number * 4 : number * 4 + 4])
-        index.add(parent, block)
+        tokens = token_ids[number * 4 : number * 4 + 4]
+        key = index.key(parent, tokens)
+        index.add(key, block, parent, tokens)
+        parent = key
     return index
 
 
@@ -36,8 +38,8 @@ def test_equal_blocks_after_different_beginnings_differ() -> None:
 def test_the_first_block_with_a_content_stays() -> None:
     index = PrefixIndex(2)
     key = index.key(None, [1, 2])
-    index.add(key, 0)
-    index.add(key, 1)
+    index.add(key, 0, None, [1, 2])
+    index.add(key, 1, None, [1, 2])
     assert 0 in index
     assert 1 not in index
 
@@ -48,3 +50,28 @@ def test_a_dropped_block_ends_the_chain() -> None:
     index.drop(9)
     assert index.match(list(range(13)))[0] == [0]
     assert len(index) == 2
+    index.check_integrity()
+
+
+def test_the_block_that_begins_most_alike_is_found_behind_the_full_ones() -> None:
+    index = _index(list(range(8)), [0, 1])
+    parent = index.match(list(range(9)))[1][0]  # the key of the first block
+    assert index.match_tail(parent, [4, 5, 99, 98]) == Tail(1, 2, is_whole=False)
+    index.add_tail(2, parent, [4, 5, 99])
+    assert index.match_tail(parent, [4, 5, 99, 98]) == Tail(2, 3, is_whole=True)
+    assert index.match_tail(parent, [4, 5, 99]) == Tail(1, 2, is_whole=False)
+    assert index.match_tail(parent, [77, 4]) is None
+    assert index.match_tail(None, [0, 1, 9]) == Tail(0, 2, is_whole=False)
+    index.check_integrity()
+
+
+def test_a_tail_that_another_block_holds_is_not_kept_twice() -> None:
+    index = _index(list(range(8)), [0, 1])
+    index.add_tail(5, None, [0, 1, 2])
+    index.add_tail(6, None, [])
+    assert 5 not in index
+    assert 6 not in index
+    index.add_tail(5, None, [9])
+    index.drop(5)
+    assert index.match_tail(None, [9, 9]) is None
+    index.check_integrity()

@@ -1,16 +1,21 @@
 """What each step computes, in tiny configurations with exact expectations."""
 
+import random
+
 import pytest
 
 from engine.api import (
+    CacheMiss,
     Failure,
     Finished,
     FinishReason,
+    MissKind,
     PrefillProgress,
     RequestFailed,
     TokensProduced,
 )
 from engine.errors import EngineError
+from engine.scheduling.order import PATIENCE
 from engine.scheduling.plan import StepOutput, StepPlan
 from tests.helpers.fake_runner import FakeText, expected_answer
 from tests.helpers.scheduling import Bench, make_config
@@ -271,3 +276,189 @@ def test_time_stamps_come_from_the_step_and_add_up() -> None:
     )
     assert min(parts) >= 0
     assert sum(parts) == timeline.ttft_ns
+
+
+def _order_of_ends(bench: Bench) -> list[str]:
+    return [e.request_id for e in bench.events if isinstance(e, Finished)]
+
+
+def test_the_more_important_prompt_goes_first_and_takes_a_stream_if_need_be() -> None:
+    bench = Bench(make_config(max_streams=1, num_blocks=32))
+    bench.add("background", range(4), max_tokens=30)
+    bench.step()
+    bench.step()
+    bench.add("equal", range(5), max_tokens=2)
+    bench.add("seen", range(6), max_tokens=3, priority=1)
+    bench.run()
+    assert _order_of_ends(bench) == ["seen", "background", "equal"]
+    assert bench.tokens("background") == expected_answer(range(4), 30, VOCAB)
+
+
+def test_the_more_important_request_takes_the_blocks_of_others_only_if_that_is_enough() -> None:
+    bench = Bench(make_config(num_blocks=6, max_streams=4))
+    bench.add("one", range(4), max_tokens=9)
+    bench.add("two", range(50, 54), max_tokens=9)
+    bench.step()
+    bench.add("seen", range(60, 74), max_tokens=1, priority=1)
+    bench.run()
+    assert _order_of_ends(bench)[0] == "seen"
+    assert bench.tokens("one") == expected_answer(range(4), 9, VOCAB)
+    assert bench.tokens("two") == expected_answer(range(50, 54), 9, VOCAB)
+
+
+def test_a_priority_can_change_on_the_way() -> None:
+    bench = Bench(make_config(max_streams=1))
+    bench.add("a", range(4), max_tokens=3)
+    bench.add("b", range(4), max_tokens=3)
+    bench.add("c", range(4), max_tokens=3)
+    bench.step()
+    bench.scheduler.prioritise("c", 1)
+    bench.scheduler.prioritise("gone", 1)
+    bench.run()
+    assert _order_of_ends(bench) == ["c", "a", "b"]
+
+
+def test_a_stream_of_important_requests_starves_nobody() -> None:
+    bench = Bench(make_config(max_streams=1, num_blocks=32))
+    bench.add("poor", range(4), max_tokens=5)
+    for number in range(PATIENCE):
+        bench.add(str(number), range(4), max_tokens=2, priority=1)
+        bench.step()
+        bench.step()
+        if "poor" in _order_of_ends(bench):
+            break
+    assert bench.tokens("poor") == expected_answer(range(4), 5, VOCAB)
+    assert 400 < number < PATIENCE - 1
+
+
+def test_a_short_question_is_answered_while_a_long_document_is_read() -> None:
+    bench = Bench(make_config(num_blocks=400, context_length=1500, max_batch_tokens=64))
+    bench.add("document", [n % VOCAB for n in range(1200)], max_tokens=1)
+    bench.step()
+    bench.add("question", range(20), max_tokens=3)
+    bench.run()
+    assert _order_of_ends(bench) == ["question", "document"]
+    steps = [i for i, p in enumerate(bench.runner.plans) if _has(p, "question")]
+    assert steps == [1, 2, 3]
+    assert sum(len(c.token_ids) for c in bench.runner.plans[1].chunks) == 64
+
+
+def _has(plan: StepPlan, request_id: str) -> bool:
+    return any(chunk.request_id == request_id for chunk in plan.chunks)
+
+
+def test_chunks_are_small_while_an_answer_streams() -> None:
+    bench = Bench(make_config(num_blocks=400, context_length=1500, max_batch_tokens=512))
+    bench.add("stream", range(4), max_tokens=60)
+    bench.step()
+    bench.add("document", [n % VOCAB for n in range(1200)], max_tokens=1)
+    bench.run()
+    reading = [p for p in bench.runner.plans if _has(p, "document")]
+    assert all(_has(plan, "stream") for plan in reading)
+    assert len(reading[0].chunks[1].token_ids) == 32
+
+
+def test_a_branch_inside_a_block_computes_only_what_differs() -> None:
+    bench = Bench(make_config(block_size=8), copies_tails=True)
+    bench.add("first", range(30), conversation="chat", max_tokens=4)
+    bench.run()
+    branch = [*range(22), 80, 81, 82]
+    bench.add("branch", branch, conversation="chat", max_tokens=4)
+    bench.run()
+    (chunk,) = next(p for p in bench.runner.plans if _has(p, "branch")).chunks
+    assert (chunk.start, len(chunk.token_ids)) == (22, 3)
+    assert chunk.copy is not None
+    assert bench.tokens("branch") == expected_answer(branch, 4, VOCAB)
+    timeline = bench.finished("branch").timeline
+    assert timeline is not None
+    assert timeline.num_cached_tokens == 22
+    assert timeline.cache_miss is None  # two tokens that differ are less than a copy is worth
+
+
+def test_a_copy_is_made_again_when_its_step_was_given_up() -> None:
+    bench = Bench(make_config(block_size=8), copies_tails=True)
+    bench.add("first", range(20), max_tokens=1)
+    bench.run()
+    bench.add("branch", [*range(13), 80, 81], max_tokens=3)
+    plan = bench.scheduler.schedule()
+    assert plan.chunks[0].copy is not None
+    bench.scheduler.update(StepPlan(()), StepOutput({}, 0, 0))
+    bench.run()
+    assert bench.tokens("branch") == expected_answer([*range(13), 80, 81], 3, VOCAB)
+
+
+def test_every_answer_says_what_came_from_the_cache_and_why_not_more() -> None:
+    bench = Bench(make_config(num_blocks=12, context_length=40))
+
+    def ask(request_id: str, prompt: list[int], conversation: str) -> CacheMiss | None:
+        bench.add(request_id, prompt, conversation=conversation, max_tokens=2)
+        bench.run()
+        timeline = bench.finished(request_id).timeline
+        assert timeline is not None
+        return timeline.cache_miss
+
+    first = list(range(20))
+    assert ask("1", first, "chat") == CacheMiss(MissKind.FIRST_TURN, 0, 19)
+    second = [*first, *bench.tokens("1"), 7, 7, 7]
+    assert ask("2", second, "chat") is None
+    edited = [*first[:9], 99, *second[10:]]
+    assert ask("3", edited, "chat") == CacheMiss(MissKind.TEXT_CHANGED, 9, 15)
+    assert ask("other", list(range(100, 136)), "other") == CacheMiss(MissKind.FIRST_TURN, 0, 35)
+    assert ask("4", edited, "chat") == CacheMiss(MissKind.EVICTED, 0, 24)
+
+
+def test_switching_conversations_costs_nothing_while_there_is_room() -> None:
+    bench = Bench(make_config(num_blocks=40))
+    known = {"a": list(range(17)), "b": list(range(40, 55))}
+    for turn in range(3):
+        for name, text in list(known.items()):
+            request_id = f"{name}{turn}"
+            bench.add(request_id, text, conversation=name, max_tokens=3)
+            bench.run()
+            timeline = bench.finished(request_id).timeline
+            assert timeline is not None
+            if turn:
+                assert timeline.cache_miss is None
+                assert timeline.num_cached_tokens >= timeline.num_prompt_tokens - 6
+            known[name] = [*text, *bench.tokens(request_id), 3, 4]
+
+
+def test_ten_thousand_random_operations_leak_no_block() -> None:
+    rng = random.Random(7)
+    bench = Bench(
+        make_config(num_blocks=40, block_size=8, context_length=120, max_streams=6),
+        copies_tails=True,
+        max_cached_blocks=25,
+    )
+    scheduler, kv = bench.scheduler, bench.kv
+    stems = [[rng.randrange(VOCAB) for _ in range(60)] for _ in range(4)]
+    for number in range(10_000):
+        ids = scheduler.request_ids
+        act = rng.random()
+        if act < 0.25 and len(ids) < 12:
+            stem = rng.choice(stems)[: rng.randrange(1, 60)]
+            tail = [rng.randrange(VOCAB) for _ in range(rng.randrange(1, 30))]
+            bench.add(
+                str(number),
+                stem + tail,
+                conversation=rng.choice("abcd"),
+                priority=rng.randrange(3),
+                max_tokens=rng.randrange(1, 25),
+            )
+        elif act < 0.3 and ids:
+            scheduler.cancel(rng.choice(ids))
+        elif act < 0.33 and ids:
+            scheduler.prioritise(rng.choice(ids), rng.randrange(3))
+        else:
+            plan = scheduler.schedule()
+            if rng.random() < 0.05:
+                plan = StepPlan(())
+            scheduler.update(plan, bench.runner.run(plan, lambda: False))
+        if number % 50 == 0:
+            scheduler.check_integrity()
+    for request_id in scheduler.request_ids:
+        scheduler.cancel(request_id)
+    scheduler.check_integrity()
+    assert kv.num_live_blocks == kv.num_live_tokens == 0
+    assert kv.allocate("all", [VOCAB] * 319) == 0
+    assert kv.append("all", 320) == tuple(range(40))
