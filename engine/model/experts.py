@@ -4,7 +4,7 @@ The tokens of a batch are sorted by expert, so that each expert in use runs one 
 its tokens; what Python does grows with the experts in use and not with the tokens.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -41,14 +41,26 @@ class ExpertMixture:
         weights, chosen = self.router(x.float()).softmax(-1).topk(self.per_token, -1)
         if self.is_normalised:
             weights /= weights.sum(-1, keepdim=True)
-        chosen = chosen.view(-1)
-        order = chosen.argsort(stable=True)
-        counts = torch.bincount(chosen, minlength=len(self.experts)).tolist()
-        in_use = [expert for expert, count in enumerate(counts) if count]
-        rows = order.div(self.per_token, rounding_mode="floor")
-        parts = torch.split(x.index_select(0, rows), [counts[expert] for expert in in_use])
-        mixed = torch.cat(
-            [self.experts[expert](part) for expert, part in zip(in_use, parts, strict=True)]
-        )
-        mixed.mul_(weights.view(-1, 1).index_select(0, order))
-        return torch.zeros_like(x).index_add_(0, rows, mixed)
+        return mix_experts(x, weights, chosen, self.experts)
+
+
+def mix_experts(
+    x: torch.Tensor,
+    weights: torch.Tensor,
+    chosen: torch.Tensor,
+    experts: Sequence[Callable[[torch.Tensor], torch.Tensor]],
+) -> torch.Tensor:
+    """The sum of each row's experts' outputs, weighted: a new tensor [T, hidden].
+
+    ``weights`` and ``chosen`` (int64): [T, experts of a token].
+    """
+    per_token = chosen.shape[1]
+    chosen = chosen.reshape(-1)
+    order = chosen.argsort(stable=True)
+    counts = torch.bincount(chosen, minlength=len(experts)).tolist()
+    in_use = [expert for expert, count in enumerate(counts) if count]
+    rows = order.div(per_token, rounding_mode="floor")
+    parts = torch.split(x.index_select(0, rows), [counts[expert] for expert in in_use])
+    mixed = torch.cat([experts[expert](part) for expert, part in zip(in_use, parts, strict=True)])
+    mixed.mul_(weights.reshape(-1, 1).index_select(0, order))
+    return torch.zeros_like(x).index_add_(0, rows, mixed)

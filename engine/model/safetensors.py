@@ -36,6 +36,7 @@ _ITEM_BYTES = {
     "I8": 1,
     "F8_E5M2": 1,
     "F8_E4M3": 1,
+    "F8_E8M0": 1,
     "I16": 2,
     "U16": 2,
     "F16": 2,
@@ -52,6 +53,11 @@ _TORCH_TYPES = {
     "F16": torch.float16,
     "BF16": torch.bfloat16,
     "F64": torch.float64,
+}
+# scaled by a neighbour, so that they are read as they are stored only
+_SCALED = {
+    "F8_E4M3": torch.float8_e4m3fn,
+    "F8_E8M0": torch.float8_e8m0fnu,
 }
 _INTEGERS = {
     "U8": torch.uint8,
@@ -121,9 +127,9 @@ class SafetensorsFile:
         return torch.from_numpy(raw).view(dtype).view(rows, *columns)
 
     def stored(self, name: str) -> torch.Tensor:
-        """A copy of a whole tensor in the type it is stored in, integers included."""
+        """A copy of a whole tensor in the type it is stored in, integers and 8-bit floats included."""
         info = self.tensors[name]
-        dtype = _TORCH_TYPES.get(info.dtype) or _INTEGERS.get(info.dtype)
+        dtype = (_TORCH_TYPES | _INTEGERS | _SCALED).get(info.dtype)
         if dtype is None:
             raise corrupt(str(self.path), f"the tensor {name[:64]} is of type {info.dtype}")
         if not info.nbytes:
