@@ -30,7 +30,7 @@ from engine.planner.machine import look_at_machine
 from engine.planner.plan import plan
 from engine.planner.room import judge
 from engine.planner.wish import Wish
-from engine.roofline import cache_path, read_ceilings
+from engine.roofline.ceilings import cache_path, read_ceilings
 
 if TYPE_CHECKING:
     from engine.model.source import Checkpoint

@@ -7,6 +7,7 @@ and kept, and ``--no-speed`` does without.
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from engine.api import Device, KVPrecision, Precision
@@ -14,15 +15,14 @@ from engine.planner.find import find_blueprint
 from engine.planner.machine import look_at_machine
 from engine.planner.plan import Plan, plan
 from engine.planner.wish import Wish
-from engine.roofline import (
+from engine.roofline.ceilings import (
     Ceilings,
     best_of,
     cache_path,
-    ceilings_of,
-    measure,
     read_ceilings,
     write_ceilings,
 )
+from engine.roofline.kept import ceilings_of
 
 _KV_ALIASES = {"fp16": KVPrecision.BF16.value}  # 16 bits are 16 bits
 _MEASURING = "Measuring this machine once; this takes some seconds."
@@ -48,6 +48,8 @@ def run_plan(options: argparse.Namespace) -> int:
 
 def run_roofline(options: argparse.Namespace) -> int:
     """Measure, keep and print the best seen on this machine; returns the exit code."""
+    from engine.roofline.measuring import measure  # noqa: PLC0415 - imports torch
+
     path = options.roofline or cache_path()
     measured = best_of(read_ceilings(path), measure(options.threads))
     write_ceilings(measured, path)
@@ -55,10 +57,22 @@ def run_roofline(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(values))
         return 0
-    width = max(map(len, values))
-    for name, value in values.items():
-        print(f"{name:<{width}}  {_rate(name, value)}")
+    print(_table(values))
     return 0
+
+
+def _table(values: Mapping[str, object]) -> str:
+    """A figure a line; those of the computer around a GPU after the GPU's."""
+    width = max(map(len, values))
+    lines = [
+        f"{name:<{width}}  {_rate(name, value)}"
+        for name, value in values.items()
+        if value is not None and not isinstance(value, dict)
+    ]
+    host = values.get("host")
+    if isinstance(host, dict):
+        lines += ["", _table(host)]
+    return "\n".join(lines)
 
 
 def _ceilings(path: Path | None) -> Ceilings:
@@ -103,7 +117,7 @@ def _gb(num_bytes: int) -> str:
 def _rate(name: str, value: object) -> str:
     if not isinstance(value, float):
         return str(value)
-    if name == "call_s":
+    if not name.endswith("_per_s"):
         return f"{value * 1e6:.2f} us"
     unit = "GFLOP/s" if "flops" in name else "GB/s"
     return f"{value / 1e9:.1f} {unit}"

@@ -22,6 +22,7 @@ _WIDE_QUERY_KEY_NORMS = frozenset({"olmo2"})
 _FOUR_NORMS = frozenset({"gemma2", "gemma3", "gemma3_text"})
 _TIED = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text", "smollm3"})
 _QKV_BIAS = frozenset({"qwen2", "qwen2_moe"})
+_OTHER_STEPS = frozenset({"gemma2", "olmo2"})  # capped scores, norms over all heads at once
 _PERIODS = {"gemma2": 2, "gemma3": 6, "gemma3_text": 6}  # the last layer of each is a full one
 _KNOWN = _QUERY_KEY_NORMS | _WIDE_QUERY_KEY_NORMS | _FOUR_NORMS | _TIED | _QKV_BIAS | {
     "granite", "llama", "mistral", "mixtral", "phi3",
@@ -106,7 +107,24 @@ def read_family(fields: HeaderFields, name: str) -> Blueprint:
         table_form=table_form(fields),
         tracks=tuple(_tracks(fields, model_type, num_layers, heads)),
         widest_row=max(2 * inner, heads.fused_rows),
+        has_native_step=_has_native_step(fields, model_type, hidden, heads),
         notes=notes,
+    )
+
+
+def _has_native_step(fields: HeaderFields, model_type: str, hidden: int, heads: Heads) -> bool:
+    """Whether every part of the layers is one that the native core takes."""
+    has_other_biases = any(
+        fields.flag(key, default=False) for key in ("attention_bias", "mlp_bias")
+    )
+    has_experts = any(fields.whole(key, 0) for key in ("num_experts", "num_local_experts"))
+    rotated = fields.real("partial_rotary_factor", 1.0)
+    sizes = (hidden, size(fields, "intermediate_size"), heads.size, int(heads.size * rotated))
+    return (
+        model_type in _KNOWN - _OTHER_STEPS
+        and not has_other_biases
+        and not has_experts
+        and all(value % 32 == 0 for value in sizes)
     )
 
 

@@ -21,7 +21,7 @@ from engine.planner.outlook import Outlook
 from engine.planner.room import Verdict, margin_bytes
 from engine.planner.speed import decode_tokens_per_s, prefill_tokens_per_s
 from engine.planner.wish import Wish
-from engine.roofline import Ceilings
+from engine.roofline.ceilings import Ceilings
 
 
 @dataclass(frozen=True, slots=True)

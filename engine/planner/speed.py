@@ -1,21 +1,23 @@
 """How fast: bytes and arithmetic of a token over the ceilings measured on this machine.
 
 Decoding reads every active weight and the streams' caches once a step, at the rate memory gives
-or the product itself reaches with one row, whichever is lower, and pays for its kernel calls.
-Prefill multiplies, so it is bound by the rate of the product that runs it.
+or the product itself reaches with one row, whichever is lower, and pays for each layer what a layer
+costs that computes next to nothing. Prefill multiplies, so it is bound by the rate of the product
+that runs it, and of attention.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.api import Precision
+from engine.model.footprint.activations import CHUNK_TOKENS
 from engine.model.footprint.blueprint import Blueprint
 from engine.model.footprint.cache import attention_flops, cache_bytes_read
 from engine.model.footprint.setup import Setup
 from engine.model.footprint.weights import head_bytes, product_bytes
-from engine.roofline import Ceilings
+from engine.roofline.ceilings import Ceilings
 
-# torch calls of a layer's decode step: 4 products, 2 norms, rotation, append, attention, adds
-CALLS_PER_LAYER = 24
+_NATIVE_WEIGHTS = frozenset({Precision.INT4, Precision.INT8})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,43 +29,73 @@ class Parts:
     host_share: float = 0.0
 
 
-def decode_tokens_per_s(blueprint: Blueprint, parts: Parts, ceilings: Ceilings) -> float:
-    """Tokens a second of all streams together, each with its whole context behind it."""
-    setup, host = parts.setup, parts.host
-    seconds = (1 - parts.host_share) * _layers_decode_s(blueprint, setup, ceilings)
-    seconds += head_bytes(blueprint, setup.precision, setup.target) / ceilings.weight_bytes_per_s(
-        setup.precision
-    )
-    if host is not None:
-        there = ceilings
-        seconds += parts.host_share * _layers_decode_s(blueprint, host, there)
+def decode_tokens_per_s(blueprint: Blueprint, parts: Parts, ceilings: Ceilings) -> float | None:
+    """Tokens a second of all streams together, each with its whole context behind it.
+
+    None where a device that runs a part was not measured.
+    """
+    found = _layers(blueprint, parts, ceilings, _layers_decode_s)
+    main = ceilings.of(is_cuda=parts.setup.target.is_cuda)
+    if found is None or main is None:
+        return None
+    setup = parts.setup
+    head = head_bytes(blueprint, setup.precision, setup.target)
+    seconds = found + main.step_s + head / main.weight_bytes_per_s(setup.precision)
     return setup.streams / seconds
 
 
-def prefill_tokens_per_s(blueprint: Blueprint, parts: Parts, ceilings: Ceilings) -> float:
+def prefill_tokens_per_s(blueprint: Blueprint, parts: Parts, ceilings: Ceilings) -> float | None:
     """Tokens a second of a prompt that fills the context; its mean token sees half of it."""
-    seconds = (1 - parts.host_share) * _layers_prefill_s(blueprint, parts.setup, ceilings)
+    seconds = _layers(blueprint, parts, ceilings, _layers_prefill_s)
+    return None if seconds is None else 1 / seconds
+
+
+def _layers(
+    blueprint: Blueprint,
+    parts: Parts,
+    ceilings: Ceilings,
+    seconds_of: Callable[[Blueprint, Setup, Ceilings, float], float],
+) -> float | None:
+    """Seconds of all layers, those on either device by their share."""
+    shares = [(parts.setup, 1 - parts.host_share)]
     if parts.host is not None:
-        there = ceilings
-        seconds += parts.host_share * _layers_prefill_s(blueprint, parts.host, there)
-    return 1 / seconds
+        shares.append((parts.host, parts.host_share))
+    total = 0.0
+    for setup, share in shares:
+        there = ceilings.of(is_cuda=setup.target.is_cuda)
+        if there is None:
+            return None
+        is_native = parts.host is None and runs_natively(blueprint, setup)
+        layer_s = there.native_layer_s if is_native else there.layer_s
+        total += share * seconds_of(blueprint, setup, there, layer_s)
+    return total
 
 
-def _layers_decode_s(blueprint: Blueprint, setup: Setup, ceilings: Ceilings) -> float:
+def runs_natively(blueprint: Blueprint, setup: Setup) -> bool:
+    """Whether the native core runs a whole step in one call."""
+    is_packed = setup.precision in _NATIVE_WEIGHTS
+    return blueprint.has_native_step and setup.target.has_core and is_packed
+
+
+def _layers_decode_s(
+    blueprint: Blueprint, setup: Setup, ceilings: Ceilings, layer_s: float
+) -> float:
     """Seconds of one step's layers."""
     cache = setup.streams * cache_bytes_read(blueprint.tracks, setup.context, setup.kv)
     layers = weight_bytes_read(blueprint, setup)
     seconds = layers / ceilings.weight_bytes_per_s(setup.precision)
-    seconds += cache / ceilings.read_bytes_per_s
-    return seconds + blueprint.num_layers * CALLS_PER_LAYER * ceilings.call_s
+    return seconds + cache / ceilings.cache_bytes_per_s + blueprint.num_layers * layer_s
 
 
-def _layers_prefill_s(blueprint: Blueprint, setup: Setup, ceilings: Ceilings) -> float:
-    """Seconds of one prompt token in the layers, many going through together."""
+def _layers_prefill_s(
+    blueprint: Blueprint, setup: Setup, ceilings: Ceilings, layer_s: float
+) -> float:
+    """Seconds of one prompt token in the layers, a chunk of them going through together."""
     products = 2 * sum(product.size * product.active for product in blueprint.products)
     attention = attention_flops(blueprint.tracks, setup.context // 2)
     seconds = products / ceilings.flops_per_s(setup.precision)
-    return seconds + attention / ceilings.flops_per_s(Precision.FP32)
+    seconds += attention / ceilings.attention_flops_per_s
+    return seconds + blueprint.num_layers * layer_s / min(CHUNK_TOKENS, setup.context)
 
 
 def decode_flops(blueprint: Blueprint, context: int) -> int:

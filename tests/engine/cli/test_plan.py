@@ -4,14 +4,15 @@ import json
 
 import pytest
 
-from engine import roofline
 from engine.__main__ import main
 from engine.api import Device
 from engine.devices import GpuInfo
 from engine.planner.machine import look_at_machine
-from engine.roofline import Ceilings, read_ceilings, write_ceilings
+from engine.roofline import measuring
+from engine.roofline.ceilings import Ceilings, read_ceilings, write_ceilings
+from tests.engine.roofline.test_measuring import SMALL
 
-CEILINGS = Ceilings("cpu", 2, 1e10, 1e-6, *([1e11] * 4), *([1e10] * 4))
+CEILINGS = Ceilings("cpu", 2, 1e10, *([1e-5] * 3), 1e11, 1e10, *([1e11] * 4), *([1e10] * 4))
 GIB = 1 << 30
 
 
@@ -42,7 +43,7 @@ def test_estimates_are_marked_for_people(kept, capsys):
 
 
 def test_nothing_is_measured_where_no_speed_is_wanted(monkeypatch, capsys):
-    monkeypatch.setattr(roofline, "measure", None)
+    monkeypatch.setattr(measuring, "measure", None)
     assert main(["plan", "smollm2-135m", "--no-speed", "--device", "cpu", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["predicted_decode_tokens_per_s"] is None
 
@@ -76,9 +77,8 @@ def test_a_graphics_card_is_planned_for(monkeypatch):
 
 
 def test_roofline_measures_and_keeps(monkeypatch, tmp_path, capsys):
-    for name, value in {"_BUFFER_BYTES": 1 << 20, "_MATRIX": 64, "_ROWS": 16}.items():
-        monkeypatch.setattr(roofline, name, value)
-    monkeypatch.setattr(roofline, "_ROW_SET_BYTES", 1 << 14)
+    for name, value in SMALL.items():
+        monkeypatch.setattr(measuring, name, value)
     path = tmp_path / "kept.json"
     assert main(["roofline", "--threads", "1", "--roofline", str(path), "--json"]) == 0
     values = json.loads(capsys.readouterr().out)

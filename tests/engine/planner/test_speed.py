@@ -10,20 +10,24 @@ from engine.model.footprint.setup import Setup
 from engine.model.footprint.weights import Target, allocated_bytes, head_bytes
 from engine.planner.find import find_blueprint
 from engine.planner.speed import (
-    CALLS_PER_LAYER,
     Parts,
     decode_flops,
     decode_tokens_per_s,
     prefill_tokens_per_s,
+    runs_natively,
     weight_bytes_read,
 )
-from engine.roofline import Ceilings
+from engine.roofline.ceilings import Ceilings
 
 CEILINGS = Ceilings(
     device="cpu",
     threads=2,
     read_bytes_per_s=10e9,
-    call_s=1e-6,
+    step_s=2e-4,
+    layer_s=1e-4,
+    native_layer_s=1e-5,
+    attention_flops_per_s=5e10,
+    cache_bytes_per_s=9e9,
     **{f"{name}_flops_per_s": 1e11 for name in ("fp32", "bf16", "int8", "int4")},
     **{f"{name}_bytes_per_s": 8e9 for name in ("fp32", "bf16", "int8", "int4")},
 )
@@ -31,11 +35,11 @@ SETUP = Setup(Precision.INT8, KVPrecision.FP32, 1_000, 1, Target())
 LLAMA = find_blueprint("llama-3.2-1b")
 
 
-def test_decoding_reads_weights_and_cache_and_pays_for_calls():
+def test_decoding_reads_weights_and_cache_and_pays_for_layers():
     head = head_bytes(LLAMA, Precision.INT8, Target())
     weights = weight_bytes_read(LLAMA, SETUP) + head
     cache = cache_bytes_read(LLAMA.tracks, 1_000, KVPrecision.FP32)
-    seconds = weights / 8e9 + cache / 10e9 + 16 * CALLS_PER_LAYER * 1e-6
+    seconds = weights / 8e9 + cache / 9e9 + 16 * 1e-4 + 2e-4
     assert decode_tokens_per_s(LLAMA, Parts(SETUP), CEILINGS) == pytest.approx(1 / seconds)
 
 
@@ -72,9 +76,42 @@ def test_a_longer_context_is_slower():
 
 
 def test_prefill_multiplies():
-    products = 2 * sum(p.size for p in LLAMA.products)
-    flops = products + attention_flops(LLAMA.tracks, 500)
-    assert prefill_tokens_per_s(LLAMA, Parts(SETUP), CEILINGS) == pytest.approx(1e11 / flops)
+    seconds = 2 * sum(p.size for p in LLAMA.products) / 1e11
+    seconds += attention_flops(LLAMA.tracks, 500) / 5e10 + 16 * 1e-4 / 512
+    made = prefill_tokens_per_s(LLAMA, Parts(SETUP), CEILINGS)
+    assert made == pytest.approx(1 / seconds)
+
+
+def test_a_native_step_pays_for_no_calls():
+    core = replace(SETUP, target=Target(has_core=True))
+    assert LLAMA.has_native_step
+    slow, quick = (
+        1 / decode_tokens_per_s(replace(LLAMA, has_native_step=native), Parts(core), CEILINGS)
+        for native in (False, True)
+    )
+    assert slow - quick == pytest.approx(16 * (1e-4 - 1e-5))
+    # floats and the layers of a cut model go through torch
+    floats = replace(core, precision=Precision.FP32)
+    assert not runs_natively(LLAMA, floats)
+    assert runs_natively(LLAMA, core)
+
+
+def test_both_parts_of_a_cut_model_add_up():
+    card = replace(SETUP, target=Target(is_cuda=True))
+    both = replace(CEILINGS, device="cuda", int8_bytes_per_s=1e12, read_bytes_per_s=1e12,
+                   cache_bytes_per_s=1e12, host=CEILINGS)  # fmt: skip
+    speeds = [
+        decode_tokens_per_s(LLAMA, Parts(card, SETUP, share), both) for share in (0.0, 0.5, 1.0)
+    ]
+    assert speeds == sorted(speeds, reverse=True)
+    times = [1 / speed for speed in speeds]
+    assert times[1] == pytest.approx((times[0] + times[2]) / 2)
+
+
+def test_nothing_is_predicted_for_a_device_that_was_not_measured():
+    card = replace(SETUP, target=Target(is_cuda=True))
+    assert decode_tokens_per_s(LLAMA, Parts(card), CEILINGS) is None
+    assert prefill_tokens_per_s(LLAMA, Parts(card, SETUP, 0.5), CEILINGS) is None
 
 
 def test_v4_pro_spends_about_a_quarter_of_v3_2_on_a_token():
