@@ -7,6 +7,10 @@ from pathlib import Path
 
 from engine.api import Device, KVPrecision, ModelOptions, Precision, SamplingParams
 
+CALIBRATED = "int4-calibrated"
+NF4 = "nf4"
+_WEIGHTS = (*(precision.value for precision in Precision), CALIBRATED)
+
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse ``argv``; ends the process with code 2 and one sentence for bad arguments."""
@@ -19,8 +23,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     bench = commands.add_parser("bench", help="measure prefill and decode speed")
     _add_bench(bench)
     evaluate = commands.add_parser("eval", help="measure how good the chosen weights are")
-    _add_model(evaluate)
-    evaluate.add_argument("--text", metavar="FILE", help="default: two built-in passages")
+    _add_eval(evaluate)
     _add_plan(commands.add_parser("plan", help="what a model will take, before it is loaded"))
     _add_roofline(commands.add_parser("roofline", help="measure what this machine can do"))
     options = parser.parse_args(argv)
@@ -36,7 +39,8 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
     """What the command line says about the model."""
     return ModelOptions(
         path=options.model,
-        weights=Precision(options.weights),
+        weights=_precision(options.weights),
+        calibrated=options.weights == CALIBRATED,
         threads=options.threads,
         context_length=options.context,
         kv_cache=not options.no_kv_cache,
@@ -57,14 +61,22 @@ def sampling_params(options: argparse.Namespace) -> SamplingParams:
     )
 
 
-def _add_model(parser: argparse.ArgumentParser) -> None:
+def _precision(weights: str) -> Precision:
+    """The precision behind a choice of weights; NF4 is rounded so and computed in FP32."""
+    if weights == CALIBRATED:
+        return Precision.INT4
+    return Precision.FP32 if weights == NF4 else Precision(weights)
+
+
+def _add_model(parser: argparse.ArgumentParser, more_weights: Sequence[str] = ()) -> None:
     add = parser.add_argument
     add("--model", required=True, metavar="PATH", help="a .gguf file, or a folder")
     add(
         "--weights",
-        choices=[precision.value for precision in Precision],
+        choices=[*_WEIGHTS, *more_weights],
         default=Precision.AUTO.value,
-        help="how weights are kept in memory (default: auto)",
+        help="how weights are kept in memory (default: auto); int4-calibrated: INT4 chosen with "
+        "an eye on the model's own activations, which takes minutes once",
     )
     add("--threads", type=_integer(1), metavar="N", help="default: the physical cores")
     add("--context", type=_integer(1), metavar="N", help="context length in tokens")
@@ -107,6 +119,13 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     )
     add("--streams", type=_integer(1), default=1, metavar="N", help="answers at once (default: 1)")
     add("--seed", type=_integer(0), default=0, metavar="N", help="of the random prompts")
+
+
+def _add_eval(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser, [NF4])
+    add = parser.add_argument
+    add("--text", metavar="FILE", help="default: two built-in passages")
+    add("--progress", action="store_true", help='lines {"progress": 0 to 1} on stderr')
 
 
 def _add_plan(parser: argparse.ArgumentParser) -> None:

@@ -44,18 +44,23 @@ class LoadLine:
 
 
 class StopOnInterrupt:
-    """While entered, Ctrl+C does not raise: it sets ``is_stopped``, so that a step can end well."""
+    """While entered, Ctrl+C does not raise: it sets ``is_stopped``, so that a step can end well.
 
-    def __init__(self) -> None:
+    ``signals``: others that do the same.
+    """
+
+    def __init__(self, *signals: signal.Signals) -> None:
         self._stopped = False
-        self._previous: Any = None
+        self._signals = (signal.SIGINT, *signals)
+        self._previous: dict[signal.Signals, Any] = {}
 
     def is_stopped(self) -> bool:
         """Whether Ctrl+C was pressed."""
         return self._stopped
 
     def __enter__(self) -> Self:
-        self._previous = signal.signal(signal.SIGINT, self._on_signal)
+        for number in self._signals:
+            self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(
@@ -64,7 +69,8 @@ class StopOnInterrupt:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        signal.signal(signal.SIGINT, self._previous)
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._stopped = True

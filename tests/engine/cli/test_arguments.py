@@ -39,6 +39,20 @@ def test_chat_settings() -> None:
     assert (params.top_p, params.min_p, params.stop) == (0.5, 0.0, ("a", "b"))
 
 
+@pytest.mark.parametrize("command", ["chat", "bench", "eval"])
+def test_calibrated_weights_are_a_choice_of_their_own(command: str) -> None:
+    model = model_options(parse([command, "--model", "m", "--weights", "int4-calibrated"]))
+    assert (model.weights, model.calibrated) == (Precision.INT4, True)
+    plain = model_options(parse([command, "--model", "m", "--weights", "int4"]))
+    assert (plain.weights, plain.calibrated) == (Precision.INT4, False)
+
+
+def test_nf4_is_for_eval() -> None:
+    options = parse(["eval", "--model", "m", "--weights", "nf4", "--progress"])
+    assert options.progress
+    assert model_options(options).weights is Precision.FP32
+
+
 def test_bench_defaults() -> None:
     options = parse(["bench", "--model", "m"])
     assert (options.prompt_tokens, options.new_tokens, options.streams) == (512, 128, 1)
@@ -51,6 +65,8 @@ def test_bench_defaults() -> None:
         "chat",
         "nonsense --model m",
         "chat --model m --weights int3",
+        "chat --model m --weights nf4",
+        "bench --model m --progress",
         "chat --model m --max-tokens 0",
         "chat --model m --max-tokens x",
         "chat --model m --temperature nan",

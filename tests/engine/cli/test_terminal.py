@@ -19,6 +19,14 @@ def test_interrupts_are_noted_and_the_handler_comes_back() -> None:
         signal.raise_signal(signal.SIGINT)
 
 
+def test_other_signals_count_where_they_are_named() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with StopOnInterrupt(signal.SIGTERM) as interrupt:
+        signal.raise_signal(signal.SIGTERM)
+        assert interrupt.is_stopped()
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 def test_quiet_lines_have_no_colour_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     write_quiet("8 tokens")
     captured = capsys.readouterr()

@@ -1,0 +1,19 @@
+"""A whole model in a few kilobytes: random weights in full precision, a byte-level vocabulary."""
+
+from pathlib import Path
+
+from tests.helpers.gguf_files import ARRAY, STRING, llama_metadata, llama_parameters, write_llama
+
+
+def write_tiny_model(path: Path, seed: int = 0) -> Path:
+    """A Llama of two layers whose vocabulary is the 94 visible ASCII characters and a few more."""
+    pieces = ["<unk>", "<s>", "</s>", *(chr(33 + i) for i in range(94)), "ab"]
+    pieces += [f"<extra_{i}>" for i in range(128 - len(pieces))]
+    kinds = [3, 3, 3, *([1] * 95), *([5] * 30)]
+    metadata = llama_metadata()
+    metadata["tokenizer.ggml.model"] = (STRING, "gpt2")
+    metadata["tokenizer.ggml.pre"] = (STRING, "smollm")
+    metadata["tokenizer.ggml.tokens"] = (ARRAY, (STRING, pieces))
+    metadata["tokenizer.ggml.token_type"] = (ARRAY, (5, kinds))
+    metadata["tokenizer.ggml.merges"] = (ARRAY, (STRING, ["a b"]))
+    return write_llama(path, llama_parameters(seed), metadata)
