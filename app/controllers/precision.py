@@ -14,6 +14,7 @@ from app.controllers.precision_words import forecast_of
 from app.controllers.settings import SettingsController
 from app.quality.advice import measuring_s
 from ui.i18n import tr
+from ui.settings.forecast import Forecast
 from ui.settings.panel import SettingsPanel
 from ui.settings.precision_lines import MeasuringState
 from ui.settings.precision_panel import PrecisionPanel
@@ -80,7 +81,6 @@ class PrecisionController(QObject):
 
     @Slot()
     def _on_settings(self) -> None:
-        self._panel.set_forecast(None)  # that was of other settings
         self._show()
         self._watch.refresh()
 
@@ -104,16 +104,22 @@ class PrecisionController(QObject):
         self._page.set_note("" if problem is None else words_for_error(problem))
         if outlook is None:
             self._page.set_lines((), "")
-            self._panel.set_forecast(None)
         else:
             setting = self._settings.weights
             known = self._meter.known(outlook.key)
             rows = rows_of(outlook, known, setting)
             self._page.set_lines(rows, selected_of(outlook, setting))
             self._panel.set_row_shown(_GPU_BUDGET, shown=outlook.has_gpu)
-            is_wanted = self._settings.waits_for(outlook.options)
-            self._panel.set_forecast(forecast_of(outlook) if is_wanted else None)
+        self._panel.set_forecast(self._forecast())
         self._page.set_measuring(self._measuring_state())
+
+    def _forecast(self) -> Forecast | None:
+        wanted, outlook = self._settings.waiting, self._watch.outlook
+        if wanted is None or self._watch.problem is not None:
+            return None
+        if outlook is None or outlook.options != wanted:
+            return Forecast(None, tr("Working out what it needs…"))
+        return forecast_of(outlook)
 
     def _measuring_state(self) -> MeasuringState:
         outlook, now, failure = self._watch.outlook, self._meter.measuring, self._meter.failure

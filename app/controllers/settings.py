@@ -63,9 +63,10 @@ class SettingsController(QObject):
         """How the next load would keep the weights."""
         return self._services.settings.text("weights")
 
-    def waits_for(self, options: ModelOptions) -> bool:
-        """Whether a reload is needed, and would load with these options."""
-        return self._model.needs_reload and self._model.wanted == options
+    @property
+    def waiting(self) -> ModelOptions | None:
+        """What a reload would load; None where none is needed."""
+        return self._model.wanted if self._model.needs_reload else None
 
     def change(self, key: str, value: SettingValue) -> None:
         """Take a value that was chosen elsewhere than in the setting's own row."""

@@ -1260,6 +1260,10 @@
       <translation>窗口布局</translation>
     </message>
     <message>
+      <source>Working out what it needs…</source>
+      <translation>正在计算所需内存…</translation>
+    </message>
+    <message>
       <source>Write a Python function that finds the longest word.</source>
       <translation>写一个找出最长单词的 Python 函数。</translation>
     </message>

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from engine.api import Fit
@@ -15,9 +16,12 @@ _ICON = 14
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """``text``: the verdict with its figures. ``wait``: what will take long, and how long."""
+    """``text``: the verdict with its figures. ``wait``: what will take long, and how long.
 
-    fit: Fit
+    ``fit`` None: it is being worked out.
+    """
+
+    fit: Fit | None
     text: str
     detail: str = ""
     wait: str = ""
@@ -76,14 +80,13 @@ class ForecastLine(QWidget):
     def _dress(self) -> None:
         if self._forecast is None:
             return
-        color = FIT_COLORS[self._forecast.fit]
-        set_look(self._text, "danger-small" if color == "danger" else "fact")
-        size = self._themes.px(_ICON)
-        self._icon.setPixmap(
-            icon_pixmap(
-                FIT_ICONS[self._forecast.fit],
-                self._themes.color(color),
-                size,
-                self.devicePixelRatioF(),
-            )
-        )
+        fit, size = self._forecast.fit, self._themes.px(_ICON)
+        if fit is None:
+            set_look(self._text, "small")
+            room = QPixmap(size, size)
+            room.fill(Qt.GlobalColor.transparent)
+            self._icon.setPixmap(room)
+            return
+        set_look(self._text, "danger-small" if fit is Fit.TOO_LARGE else "fact")
+        color = self._themes.color(FIT_COLORS[fit])
+        self._icon.setPixmap(icon_pixmap(FIT_ICONS[fit], color, size, self.devicePixelRatioF()))

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from engine.api import Fit
 from ui.i18n import tr
 from ui.icons import icon_pixmap
 from ui.settings.precision_lines import (
@@ -106,7 +107,7 @@ class PrecisionRow(QRadioButton):
         self._flow.set_gaps(px(_GAP), px(2))
         if self._line is not None:
             color = FIT_COLORS[self._line.fit]
-            look = "danger-small" if color == "danger" else "fact"
+            look = "danger-small" if self._line.fit is Fit.TOO_LARGE else "fact"
             set_look(self._fit, look)
             size = px(_ICON)
             self._icon.setPixmap(

@@ -15,6 +15,8 @@ class FlowLayout(QLayout):
     def __init__(self, gap: int, line_gap: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._items: list[QLayoutItem] = []
+        # Qt asks for the same height some dozen times in one pass
+        self._heights: dict[int, int] = {}
         self._gap = gap
         self._line_gap = line_gap
         self.setContentsMargins(0, 0, 0, 0)
@@ -50,7 +52,14 @@ class FlowLayout(QLayout):
 
     @override
     def heightForWidth(self, width: int) -> int:
-        return self._place(QRect(0, 0, width, 0), is_real=False)
+        if width not in self._heights:
+            self._heights[width] = self._place(QRect(0, 0, width, 0), is_real=False)
+        return self._heights[width]
+
+    @override
+    def invalidate(self) -> None:
+        self._heights.clear()
+        super().invalidate()
 
     @override
     def setGeometry(self, rect: QRect) -> None:

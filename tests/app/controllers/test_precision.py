@@ -86,6 +86,15 @@ def test_the_verdict_stands_beside_the_reload_bar_while_one_is_needed(inspector,
     assert panel(seen)._forecast.text == ""
 
 
+def test_until_the_planner_has_answered_no_verdict_is_shown(seen, monkeypatch):
+    watch = seen.application.controllers.precision._watch
+    monkeypatch.setattr(watch, "refresh", lambda: None)
+    panel(seen).changed.emit("context_length", 1024)
+    assert panel(seen)._forecast.text == "Working out what it needs…"
+    panel(seen).changed.emit("context_length", None)
+    assert panel(seen)._forecast.text == ""
+
+
 @pytest.mark.parametrize(
     ("key", "value"), [("kv", "int8"), ("kv_budget_mib", 64), ("gpu_budget_mib", 512)]
 )

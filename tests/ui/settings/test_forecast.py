@@ -31,5 +31,8 @@ def test_the_verdict_is_seen_without_its_colour(line):
         assert line._wait.isHidden()
         icons.append(line._icon.pixmap().toImage())
     assert icons[0] != icons[1] != icons[2] != icons[0]
+    line.set_forecast(Forecast(None, "Working it out…"))
+    assert line._icon.pixmap().toImage() not in icons
+    line.set_forecast(Forecast(Fit.TOO_LARGE, "Too large."))
     line._themes.set(DARK, 2.0)
     assert line._icon.pixmap().toImage() != icons[2]
