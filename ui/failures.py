@@ -40,6 +40,12 @@ def _size(details: _Details, key: str) -> str:
 
 
 def _model_missing(details: _Details) -> str:
+    if "part" in details:
+        return tr(
+            "The model is in {count} files and {part} is missing. Nothing was changed; put all of them in one folder.",
+            count=details["count"],
+            part=details["part"],
+        )
     return tr(
         "There is no model at {path}. Nothing was changed; choose another file.",
         path=details["path"],

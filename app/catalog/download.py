@@ -115,12 +115,25 @@ class Download:
         """End it soon; what has arrived is kept."""
         self._is_stopped.set()
 
+    def look(self) -> None:
+        """See what has arrived already, in an earlier run of the app; reads sizes only.
+
+        In a worker thread, and not while it runs. A disk that is not there counts as nothing.
+        """
+        try:
+            parts = list(map(Part, self.job.files, self._places()))
+            here = self.job.num_bytes - sum(part.missing_bytes for part in parts)
+        except (OSError, EngineError):
+            return
+        self._state = replace(self._state, phase=Phase.STOPPED, done_bytes=here)
+
     def run(self, make_hub: Callable[[], RemoteHub]) -> list[Path]:
         """Fetch everything; the files' places.
 
         Raises StoppedError, or the EngineError of app.catalog that ended it. Parts are kept,
         unless they are damaged.
         """
+        self._state = DownloadState(Phase.QUEUED, 0, self.job.num_bytes)
         try:
             self._check_stop()
             places = self._places()

@@ -89,7 +89,7 @@ class DownloadsController(QObject):
         """The page is shown: offer what an earlier run did not finish."""
         if not self._has_read_pending:
             self._has_read_pending = True
-            read = partial(read_jobs, self._services.pending)
+            read = partial(_unfinished, self._services.pending)
             self._services.hub.run(read, self._on_pending, self._on_error)
 
     def close(self) -> None:
@@ -239,11 +239,11 @@ class DownloadsController(QObject):
         self._keep()
         self._show()
 
-    def _on_pending(self, jobs: list[Job]) -> None:
+    def _on_pending(self, downloads: list[Download]) -> None:
         known = {transfer.download.job for transfer in self._transfers.values()}
-        for job in jobs:
-            if job not in known:
-                self._transfers[self._new_key()] = _Transfer(Download(job), is_stopped=True)
+        for download in downloads:
+            if download.job not in known:
+                self._transfers[self._new_key()] = _Transfer(download, is_stopped=True)
         self._show()
 
     # ------------------------------------------------------------------ showing and keeping
@@ -298,6 +298,14 @@ class DownloadsController(QObject):
 
     def _on_error(self, error: Exception) -> None:
         self.notice.emit(words_for_library(error))
+
+
+def _unfinished(pending: Path) -> list[Download]:
+    """What an earlier run did not finish, and how far it came. In a worker thread."""
+    downloads = [Download(job) for job in read_jobs(pending)]
+    for download in downloads:
+        download.look()
+    return downloads
 
 
 def _about(repository: RemoteRepository) -> str:

@@ -139,7 +139,8 @@ class LibraryController(QObject):
             return
         self._entries[model.path] = _Entry(model)
         self._show()
-        self._page.select(model.path)
+        if not self._page.downloads.is_fetching:  # else the user watches the others
+            self._page.select(model.path)
         self._read_next()
 
     # ------------------------------------------------------------------ headers

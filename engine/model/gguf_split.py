@@ -81,6 +81,8 @@ def open_gguf(path: str | Path) -> GgufTensors:
             f"The model is in {count} files and {missing[0]} is missing. Put all of them in one "
             "folder.",
             path=str(path),
+            part=missing[0],
+            count=count,
         )
     with ExitStack() as opened:
         files = [opened.enter_context(GgufFile.open(p)) for p in paths]

@@ -1088,6 +1088,10 @@
       <translation>用于聊天的模型：一个 .gguf 文件，或包含 safetensors 文件的文件夹。</translation>
     </message>
     <message>
+      <source>The model is in {count} files and {part} is missing. Nothing was changed; put all of them in one folder.</source>
+      <translation>这个模型分成 {count} 个文件，其中缺少 {part}。没有做任何更改；请把它们放在同一个文件夹里。</translation>
+    </message>
+    <message>
       <source>The model that is loaded now gives its memory back first. Other programs hold {size}.</source>
       <translation>已计入当前模型先释放的内存。其他程序占用 {size}。</translation>
     </message>
@@ -1285,7 +1289,7 @@
     </message>
     <message>
       <source>Your folders and those of other programs are looked through.</source>
-      <translation>正在查看您的文件夹和其他程序的文件夹。</translation>
+      <translation>正在查看你的文件夹和其他程序的文件夹。</translation>
     </message>
     <message>
       <source>Your message</source>

@@ -3,6 +3,8 @@
 Shows what it is given and says by signal what the user wants; it touches no file.
 """
 
+from html import escape
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
@@ -23,6 +25,7 @@ from ui.library.rows import LibraryRow
 from ui.library.words import (
     FIT_COLORS,
     FIT_ICONS,
+    breakable,
     facts,
     fit_notes,
     fit_words,
@@ -75,8 +78,9 @@ class ModelDetails(QWidget):
         if row is None:
             return
         self._title.setText(row.title)
-        self._path.setText(row.path)
-        self._problem.setText(row.problem)
+        self._path.setText(breakable(row.path))
+        self._path.setToolTip(f"<span>{escape(row.path)}</span>")
+        self._problem.setText(breakable(row.problem))
         self._problem.setVisible(bool(row.problem))
         self.load_button.setEnabled(row.sheet is not None and not row.is_loaded)
         self.load_button.setText(tr("Loaded") if row.is_loaded else tr("Load"))

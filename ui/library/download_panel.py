@@ -35,11 +35,15 @@ _OFFER_HEIGHT = 56
 
 
 class DownloadPanel(QWidget):
-    """The right side of the library while something is fetched."""
+    """The right side of the library while something is fetched.
+
+    ``appeared``: the first fetch is listed, which may be one that an earlier run did not finish.
+    """
 
     look_up_requested = Signal(str)
     download_requested = Signal(int)
     folder_chosen = Signal(str)
+    appeared = Signal()
     closed = Signal()
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
@@ -105,7 +109,15 @@ class DownloadPanel(QWidget):
 
     def set_transfers(self, rows: Sequence[TransferRow]) -> None:
         """How the fetches go."""
+        is_first = bool(rows) and not self.transfers.views
         self.transfers.set_rows(rows)
+        if is_first:
+            self.appeared.emit()
+
+    @property
+    def is_fetching(self) -> bool:
+        """Whether a fetch is under way."""
+        return any(view.row.status.is_active for view in self.transfers.views)
 
     @property
     def message(self) -> str:

@@ -24,7 +24,7 @@ class NoModels(QWidget):
         self._icon = QLabel(self)
         self._title = self._label("title")
         self._words = self._label("muted")
-        self.trouble = self._label("danger-small")
+        self._trouble = self._label("danger-small")
         self._button = QPushButton(tr("Download a model"), self)
         set_look(self._button, "primary")
         self._button.clicked.connect(self.download_requested)
@@ -33,7 +33,7 @@ class NoModels(QWidget):
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(10)
         self._icon.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        for widget in (self._icon, self._title, self._words, self.trouble):
+        for widget in (self._icon, self._title, self._words, self._trouble):
             box.addWidget(widget)
         box.addSpacing(6)
         box.addWidget(self._button, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -44,6 +44,7 @@ class NoModels(QWidget):
         themes.changed.connect(self._dress)
         self._dress()
         self.show_state(is_scanning=False)
+        self.set_trouble("")
 
     def show_state(self, *, is_scanning: bool) -> None:
         """Say that folders are being looked through, or that there was nothing in them."""
@@ -59,6 +60,13 @@ class NoModels(QWidget):
                 )
             )
         self._button.setVisible(not is_scanning)
+        self._fit()
+
+    def set_trouble(self, text: str) -> None:
+        """Folders that cannot be read, a sentence each; an empty string for none."""
+        self._trouble.setText(text)
+        self._trouble.setVisible(bool(text))
+        self._fit()
 
     def _label(self, look: str) -> QLabel:
         label = QLabel(self)
@@ -82,4 +90,8 @@ class NoModels(QWidget):
     def _fit(self) -> None:
         """Keep the column inside the page."""
         room = self.width() - 2 * self._themes.px(24)
-        self._column.setFixedWidth(max(120, min(self._themes.px(_WIDTH), room)))
+        width = max(120, min(self._themes.px(_WIDTH), room))
+        self._column.setFixedWidth(width)
+        # a centred layout asks no label how high its lines are at this width
+        for label in (self._title, self._words, self._trouble):
+            label.setFixedHeight(max(0, label.heightForWidth(width)))

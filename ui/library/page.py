@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLayout,
@@ -61,6 +62,7 @@ class LibraryPage(QWidget):
         self.details = ModelDetails(themes, self)
         self.downloads = DownloadPanel(themes, self)
         self.downloads.closed.connect(self._show_details)
+        self.downloads.appeared.connect(self._show_fetches)
         self._right = QStackedWidget(self)
         self._right.addWidget(self.details)
         self._right.addWidget(self.downloads)
@@ -110,7 +112,7 @@ class LibraryPage(QWidget):
     def set_trouble(self, text: str) -> None:
         """Folders that cannot be read, a sentence each; an empty string for none."""
         self.shelf.set_trouble(text)
-        self._nothing.trouble.setText(text)
+        self._nothing.set_trouble(text)
 
     def select(self, path: str) -> None:
         """Choose a model and show its sheet."""
@@ -129,8 +131,7 @@ class LibraryPage(QWidget):
 
     def show_downloads(self) -> None:
         """Open the download panel."""
-        self._right.setCurrentWidget(self.downloads)
-        self._share()
+        self._show_fetches()
         self.downloads.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # ------------------------------------------------------------------ building
@@ -210,7 +211,14 @@ class LibraryPage(QWidget):
 
     # ------------------------------------------------------------------ keeping it true
 
+    def _show_fetches(self) -> None:
+        self._right.setCurrentWidget(self.downloads)
+        self._share()
+
     def _show_details(self) -> None:
+        has_focus = self.downloads.isAncestorOf(QApplication.focusWidget())
+        if has_focus:
+            self.shelf.enter()  # what is hidden loses the focus to whatever comes first
         self._right.setCurrentWidget(self.details)
         self._share()
 

@@ -1,5 +1,6 @@
 """Verdicts and figures of the library in words; the icon says the same as the colour."""
 
+import re
 from collections.abc import Mapping
 
 from engine.api import Fit, ModelSheet, Precision, PrecisionFit
@@ -32,6 +33,9 @@ _STATUS_WORDS: Mapping[TransferStatus, str] = {
     TransferStatus.FAILED: mark("Stopped; what has arrived is kept"),
     TransferStatus.DONE: mark("Arrived whole, checksum right"),
 }
+
+# what no line break divides: the names that stores of other programs give to files
+_LONG_WORD = re.compile(r"([^\s/\\]{22})[^\s/\\]{12,}([^\s/\\]{10})")
 
 
 def fit_words(fit: Fit) -> str:
@@ -93,6 +97,11 @@ def transfer_words(row: TransferRow) -> str:
     rate = "" if row.bytes_per_s is None else f"{bytes_quantity(row.bytes_per_s)}/s"
     left = "" if row.seconds_left is None else tr("{time} left", time=_time(row.seconds_left))
     return _joined(amount, rate, left)
+
+
+def breakable(text: str) -> str:
+    """The text with overlong words shortened in their middle, so that a narrow column wraps it."""
+    return _LONG_WORD.sub(r"\1…\2", text)
 
 
 def facts(row: LibraryRow, sheet: ModelSheet) -> list[tuple[str, str]]:

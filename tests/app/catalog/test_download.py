@@ -242,6 +242,23 @@ def test_what_is_there_is_not_fetched_again(fetch, server):
     assert download.state.done_bytes == len(MODEL)
 
 
+def test_what_an_earlier_run_left_is_seen_without_reading_it(fetch, server):
+    small = RemoteFile("config.json", 2, blob_id=blob_id(b"{}"))
+    server.faults += [Fault(drop_after=1_000), *[Fault(status=503)] * 4]
+    _, run = fetch(small, FILE)
+    with pytest.raises(errors.HubFaultError):
+        run()
+    later, run = fetch(small, FILE)
+    later.look()
+    assert later.state.done_bytes == 1_002
+    assert later.state.phase is Phase.STOPPED
+    run()
+    assert later.state.done_bytes == later.state.total_bytes
+    unsafe, _ = fetch(replace(FILE, name="../x"))
+    unsafe.look()
+    assert unsafe.state.done_bytes == 0
+
+
 def test_discard_removes_the_part_only(fetch, folder, server):
     small = RemoteFile("config.json", 2, blob_id=blob_id(b"{}"))
     server.faults += [Fault(drop_after=1_000), *[Fault(status=503)] * 4]

@@ -148,6 +148,8 @@ def test_a_break_is_gone_on_with_after_a_restart(library, open_library, server):
     desk = open_library()
     (row,) = transfers(desk)
     assert row.status is TransferStatus.STOPPED
+    assert row.done_bytes == 5_000
+    assert panel_of(desk).isVisibleTo(desk.window)
     assert len(server.requests) == num_requests
     panel_of(desk).transfers.resume_requested.emit(row.key)
     assert server.ranges[-1] == "bytes=5000-"

@@ -244,6 +244,21 @@ def test_the_sheet_is_never_an_empty_column(page, rows):
     assert "Choose a model to see" in words(page)
 
 
+def test_the_focus_stays_in_the_library_when_the_downloads_go(page, rows):
+    page.set_rows(rows)
+    page.show_downloads()
+    assert page.downloads.field.hasFocus()
+    page.select(rows[1].path)
+    assert view_of(page).hasFocus()
+
+
+def test_a_name_without_any_break_does_not_widen_the_sheet(page):
+    path = f"/o/models/blobs/sha256-{'0123456789abcdef' * 4}"
+    page.set_rows([LibraryRow(path, "gemma3:270m", 10, problem=f"{path} cannot be used.")])
+    assert "sha256-0123456789abcde…6789abcdef cannot be used." in words(page)
+    assert path not in words(page)
+
+
 def test_models_in_other_orders(page, rows):
     old, new = replace(rows[0], modified_s=1), replace(rows[1], modified_s=3)
     page.set_rows([old, new, replace(rows[2], modified_s=2)])
