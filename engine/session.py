@@ -20,7 +20,8 @@ from engine.api import (
 from engine.config import KVGeometry
 from engine.errors import EngineError, InvalidRequestError, PromptTooLongError
 from engine.kv.archive import CacheArchive
-from engine.kv.manager import KVManager
+from engine.kv.compressed import CompressedStorage
+from engine.kv.manager import KVManager, ignore_blocks
 from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.kv.transfer import BlockStorage
 from engine.metrics import Clock, Marks
@@ -76,6 +77,7 @@ class ModelSession:
             prefix_cache=config.prefix_cache and config.kv_cache,
             copies_tails=storage is not None,
             max_cached_blocks=_max_cached_blocks(options, config.kv),
+            on_free=_on_free(model),
         )
         self.scheduler = Scheduler(
             config,
@@ -203,6 +205,12 @@ class ModelSession:
     def _unsent(self) -> list[Event]:
         """Events that no step has returned yet."""
         return self.scheduler.update(_NOTHING, _NO_OUTPUT)
+
+
+def _on_free(model: LoadedModel) -> Callable[[Sequence[int]], None]:
+    """Who keeps something of a request beside its blocks."""
+    storage = model.storage
+    return storage.release if isinstance(storage, CompressedStorage) else ignore_blocks
 
 
 def _max_cached_blocks(options: ModelOptions, geometry: KVGeometry) -> int | None:

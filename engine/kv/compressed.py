@@ -29,6 +29,9 @@ from engine.kv.compressed_state import CacheStateError, RequestState, StagedRows
 from engine.kv.storage import KVReader, PagedStorage, float_type
 
 
+_REFUSED = 32  # drafts at the end of a step that may be refused
+
+
 class Entries(IntEnum):
     """Kinds of compressed entries."""
 
@@ -139,9 +142,9 @@ class CompressedStorage(PagedStorage):
         return self._strides[kind]
 
     def empty_rows(self, kind: Tail, count: int) -> torch.Tensor:
-        """Room for the last ``count`` rows of a step in every layer, as many as a ring holds."""
+        """Room for the last of ``count`` rows of a step in every layer, as many as may matter."""
         tail = self._tails[kind]
-        shape = (tail.layers, min(count, tail.capacity), tail.width)
+        shape = (tail.layers, min(count, tail.capacity + _REFUSED), tail.width)
         return torch.empty(shape, dtype=self.dtype, device=self.device)
 
     @override
@@ -151,6 +154,10 @@ class CompressedStorage(PagedStorage):
     @override
     def reader(self, block_ids: Sequence[int], length: int, dtype: torch.dtype) -> KVReader:
         raise TypeError("a compressed cache keeps no key and value a token")
+
+    @override
+    def block_tensors(self, block: int) -> tuple[torch.Tensor, ...]:
+        raise TypeError("a block of a compressed cache is worth nothing without its state")
 
     def _take(self) -> RequestState:
         if self._spare:

@@ -54,8 +54,9 @@ class Compression:
     """What the layers of a model keep.
 
     ``csa_layers``, ``hca_layers``: how many compress by ``csa_stride`` and ``hca_stride`` tokens;
-    the other layers see the window alone. ``index_dim``: width of an indexer key. ``window``:
-    tokens every layer sees as they are, the token's own included.
+    the other layers see the window alone. ``window``: tokens every layer sees as they are, the
+    token's own included. In a CSA layer ``index_heads`` heads score the indexer's keys, each
+    ``index_dim`` values, and ``index_top`` entries are attended to.
     """
 
     csa_layers: int
@@ -63,6 +64,8 @@ class Compression:
     csa_stride: int
     hca_stride: int
     index_dim: int
+    index_heads: int
+    index_top: int
     window: int
 
     @property

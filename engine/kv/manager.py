@@ -4,7 +4,7 @@ Joins the pool (who owns a block) and the prefix index (what a block holds). A s
 that the scheduler must handle, never an exception.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +15,10 @@ from engine.kv.prefix import PrefixIndex, Tail
 LEAST_COPIED: Final = 4
 # Reclaimed at once, so that the next owner's blocks lie side by side for a while.
 _RECLAIMED: Final = 16
+
+
+def ignore_blocks(_blocks: Sequence[int]) -> None:
+    """Nobody needs to hear of blocks that were given back."""
 
 
 @dataclass(slots=True)
@@ -43,6 +47,7 @@ class KVManager:
 
     ``copies_tails``: texts that part inside a block share its beginning, too, by a copy that the
     runner makes. ``max_cached_blocks`` are kept for prefix hits at most (None: all there is).
+    ``on_free`` hears of the blocks of each table that is closed.
     """
 
     def __init__(
@@ -53,12 +58,14 @@ class KVManager:
         prefix_cache: bool,
         copies_tails: bool = False,
         max_cached_blocks: int | None = None,
+        on_free: Callable[[Sequence[int]], None] = ignore_blocks,
     ) -> None:
         self._pool = BlockPool(num_blocks)
         self._prefix = PrefixIndex(block_size) if prefix_cache else None
         self._block_size = block_size
         self._copies_tails = copies_tails
         self._max_cached = num_blocks if max_cached_blocks is None else max_cached_blocks
+        self._on_free = on_free
         self._tables: dict[str, _Table] = {}
 
     @property
@@ -216,6 +223,7 @@ class KVManager:
         if self._prefix is not None and self._copies_tails and table.tail and is_filled:
             self._prefix.add_tail(table.blocks[len(table.keys)], table.parent, table.tail)
         self._release(table.blocks)
+        self._on_free(table.blocks)
 
     def blocks(self, request_id: str) -> tuple[int, ...]:
         """The block table of one request, in token order."""

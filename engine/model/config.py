@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.errors import ModelCorruptError
+from engine.kv.compressed_geometry import Compression
 
 RopeKind = Literal["linear", "dynamic", "llama3", "yarn", "longrope", "factors"]
 NormPlacement = Literal["before", "after", "both"]
@@ -72,7 +73,8 @@ class ModelConfig:
     ``sliding_layers`` see the last ``sliding_window`` tokens only, and rotate by
     ``local_rope_theta``, unscaled, if it is not 0. Those marked in ``unrotated_layers`` do not
     rotate, and those in ``dense_layers`` have one feed-forward block in place of the experts. Each is
-    empty or has one mark a layer. ``notes``: what a user should know of the checkpoint, in words.
+    empty or has one mark a layer. ``compression``: what a compressed cache keeps, None for keys and
+    values of each token. ``notes``: what a user should know of the checkpoint, in words.
     """
 
     model_type: str
@@ -110,6 +112,7 @@ class ModelConfig:
     unrotated_layers: tuple[bool, ...] = ()
     experts: ExpertConfig | None = None
     dense_layers: tuple[bool, ...] = ()
+    compression: Compression | None = None
     notes: tuple[str, ...] = ()
 
     def is_sliding(self, layer: int) -> bool:

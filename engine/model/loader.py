@@ -18,9 +18,14 @@ from engine.api import Device, LoadProgress, LoadStage, ModelInfo, ModelOptions,
 from engine.config import ResolvedConfig
 from engine.devices import cpu_name, find_gpu, read_memory
 from engine.errors import LoadCancelledError, ModelMissingError, ModelUnsupportedError
+from engine.kv.compressed import CompressedStorage
+from engine.kv.compressed_geometry import CompressedGeometry
 from engine.kv.quantized import make_storage
 from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
+from engine.model.architectures.deepseek_v4.config import is_v4
+from engine.model.architectures.deepseek_v4.decoder import V4Decoder
+from engine.model.architectures.deepseek_v4.source import V4Source
 from engine.model.batch import Decoder, ForwardBatch, Segment
 from engine.model.gguf_source import GgufSource
 from engine.model.hf_source import HfSource
@@ -72,7 +77,7 @@ class LoadedModel:
     config: ResolvedConfig
 
 
-def open_checkpoint(path: str | Path) -> "GgufSource | HfSource | CompatSource":
+def open_checkpoint(path: str | Path) -> "GgufSource | HfSource | V4Source | CompatSource":
     """Open a .gguf file or a folder of safetensors files, and check its header.
 
     A folder that the native decoder cannot run is opened for the compatibility path.
@@ -94,7 +99,9 @@ def open_checkpoint(path: str | Path) -> "GgufSource | HfSource | CompatSource":
     return GgufSource.open(path)
 
 
-def _open_folder(folder: Path) -> "HfSource | CompatSource":
+def _open_folder(folder: Path) -> "HfSource | V4Source | CompatSource":
+    if is_v4(folder):
+        return V4Source.open(folder)
     try:
         return HfSource.open(folder)
     except ModelUnsupportedError:
@@ -158,7 +165,7 @@ class _Steps:
 
 
 def _text_parts(
-    source: "GgufSource | HfSource | CompatSource",
+    source: "GgufSource | HfSource | V4Source | CompatSource",
 ) -> tuple[Tokenizer, ChatTemplate]:
     if isinstance(source, GgufSource):
         path = source.path
@@ -171,7 +178,9 @@ def _text_parts(
 
 
 def _build(
-    source: "GgufSource | HfSource | CompatSource", config: ResolvedConfig, steps: _Steps
+    source: "GgufSource | HfSource | V4Source | CompatSource",
+    config: ResolvedConfig,
+    steps: _Steps,
 ) -> LoadedDecoder:
     # matrices that a 4-bit file keeps in more bits (the embedding, as a rule) stay at INT8
     is_as_filed = config.precision is Precision.INT4 and source.is_four_bit
@@ -182,6 +191,8 @@ def _build(
         steps.report(LoadStage.WEIGHTS, read, source.file_bytes)
 
     dtype, device = _dtype(config.compute_dtype), _device(config)
+    if isinstance(source, V4Source):
+        return V4Decoder.build(source, precision, dtype, device, on_part, steps.is_cancelled)
     if isinstance(source, GgufSource | HfSource) and config.cpu_layers:
         return _build_split(source, config, precision, on_part, steps)
     if isinstance(source, GgufSource | HfSource):
@@ -248,6 +259,8 @@ def _ignore_part(_done: int, _total: int) -> None:
 
 def _make_storage(config: ResolvedConfig) -> PagedStorage:
     device = _device(config)
+    if isinstance(config.kv, CompressedGeometry):
+        return CompressedStorage(config.kv, device)
     if not config.cpu_layers:
         return make_storage(config.kv, device)
     num_others = config.kv.num_layers - config.cpu_layers

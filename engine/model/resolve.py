@@ -3,7 +3,7 @@
 Decides from the checkpoint's header and the machine's memory; allocates nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -11,6 +11,7 @@ from engine.api import Device, KVPrecision, ModelOptions, Precision
 from engine.config import KVFormat, KVGeometry, ResolvedConfig
 from engine.devices import find_gpu, has_native_bf16, physical_cores, read_memory
 from engine.errors import InvalidRequestError, OutOfMemoryError
+from engine.kv.compressed_geometry import CompressedGeometry, EntryForm
 from engine.model.config import ModelConfig
 from engine.model.footprint.cache import BLOCK_TOKENS, whole_blocks
 from engine.model.footprint.checkpoint import blueprint_of
@@ -77,7 +78,7 @@ def resolve(options: ModelOptions, source: Checkpoint, machine: Machine) -> Reso
     precision = resolve_precision(blueprint, options.weights)
     compute_dtype = _compute_dtype(precision, machine)
     kept = _check_format(_kv_format(options.kv, compute_dtype), source.config)
-    one_block = _geometry(source.config, kept, 1).bytes_per_block
+    one_block = _one_block(source.config, kept, compute_dtype)
     host = None if machine.host is None else _place(options, machine.host)
     fitter = Fitter(blueprint, Mode(precision, options.kv), _place(options, machine), host)
     found = fitter.fit(_demand(options, source.config, machine, one_block))
@@ -85,6 +86,9 @@ def resolve(options: ModelOptions, source: Checkpoint, machine: Machine) -> Reso
         raise out_of_memory(found.needed, found.available)
     if machine.host is not None and found.cpu_layers == source.config.num_layers:
         return resolve(options, source, machine.host)
+    if source.config.compression is not None and found.cpu_layers and machine.host is not None:
+        return resolve(options, source, machine.host)  # its layers run on one device
+    blocks = -(-found.pool // one_block.block_size)
     return ResolvedConfig(
         path=options.path,
         precision=precision,
@@ -93,9 +97,10 @@ def resolve(options: ModelOptions, source: Checkpoint, machine: Machine) -> Reso
         compute_dtype=dtype_name(compute_dtype),
         kv_dtype=kept.value,
         context_length=found.context,
-        kv=_geometry(source.config, kept, found.pool // BLOCK_SIZE),
+        kv=replace(one_block, num_blocks=blocks),
         kv_cache=options.kv_cache,
-        prefix_cache=options.prefix_cache,
+        # a compressed prefix is worth nothing without the state at its end
+        prefix_cache=options.prefix_cache and source.config.compression is None,
         max_batch_tokens=options.max_batch_tokens,
         max_streams=options.max_streams,
         cpu_layers=found.cpu_layers,
@@ -173,7 +178,7 @@ def _demand(
     options: ModelOptions,
     config: ModelConfig,
     machine: Machine,
-    one_block: int,
+    one_block: KVGeometry,
 ) -> Demand:
     """What was asked for by number must fit as it is; what was left open shrinks to fit.
 
@@ -182,9 +187,11 @@ def _demand(
     wanted = options.context_length or config.max_position_embeddings
     one_context = whole_blocks(wanted)
     if options.kv_budget_bytes is not None:
-        pool = least = max(1, options.kv_budget_bytes // one_block) * BLOCK_SIZE
+        blocks = max(1, options.kv_budget_bytes // one_block.bytes_per_block)
+        pool = least = blocks * one_block.block_size
     else:
-        modest = int(machine.total_bytes * _MEMORY_SHARE) // one_block * BLOCK_SIZE
+        share = int(machine.total_bytes * _MEMORY_SHARE)
+        modest = share // one_block.bytes_per_block * one_block.block_size
         pool = max(one_context, min(_FULL_CONTEXTS * one_context, modest))
         least = BLOCK_SIZE if options.context_length is None else one_context
     is_open = options.context_length is None and options.kv_budget_bytes is None
@@ -207,7 +214,9 @@ def _kv_format(wanted: KVPrecision, compute_dtype: torch.dtype) -> KVFormat:
 
 
 def _check_format(kept: KVFormat, config: ModelConfig) -> KVFormat:
-    if not kept.can_keep(config.head_dim):
+    shape = config.compression
+    widths = [config.head_dim, *([] if shape is None else [shape.index_dim])]
+    if not all(map(kept.can_keep, widths)):
         raise InvalidRequestError(
             f"This model's heads of {config.head_dim} values cannot be kept in {kept.upper()}; "
             "choose 16 bits for the KV cache.",
@@ -216,12 +225,24 @@ def _check_format(kept: KVFormat, config: ModelConfig) -> KVFormat:
     return kept
 
 
-def _geometry(config: ModelConfig, kept: KVFormat, num_blocks: int) -> KVGeometry:
+def _one_block(config: ModelConfig, kept: KVFormat, compute_dtype: torch.dtype) -> KVGeometry:
+    shape = config.compression
+    if shape is not None:
+        return CompressedGeometry(
+            num_layers=config.num_layers,
+            num_kv_heads=config.num_kv_heads,
+            head_dim=config.head_dim,
+            block_size=shape.block_size,
+            num_blocks=1,
+            format=KVFormat(dtype_name(compute_dtype)),
+            compression=shape,
+            form=EntryForm(kept.value),
+        )
     return KVGeometry(
         num_layers=config.num_layers,
         num_kv_heads=config.num_kv_heads,
         head_dim=config.head_dim,
         block_size=BLOCK_SIZE,
-        num_blocks=num_blocks,
+        num_blocks=1,
         format=kept,
     )

@@ -1,5 +1,6 @@
 """DeepSeek-V4 models of a few thousand random weights, as folders with the published names."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from engine.model.architectures.deepseek_v4.source import all_shapes, stored_nam
 from engine.model.fields import Fields
 from tests.helpers.decoding import CPU
 from tests.helpers.hf_folders import write_json, write_weights
+from tests.helpers.tiny_tokenizers import byte_level_tokenizer
 
 # the keys of the published V4-Pro, its numbers made small
 PUBLISHED: dict[str, Any] = {
@@ -94,10 +96,13 @@ def random_tensors(config: V4Config, seed: int = 0) -> dict[str, torch.Tensor]:
 
 
 def write_v4_folder(folder: Path, **changes: Any) -> Path:
-    """config.json and model.safetensors."""
+    """config.json, model.safetensors and a byte-level tokenizer of 264 tokens."""
+    changes = {"vocab_size": 264, **changes}
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "config.json", {**PUBLISHED, **changes})
     write_weights(folder, random_tensors(v4_config(**changes)))
+    spec = json.loads(byte_level_tokenizer()._first.to_str())
+    write_json(folder / "tokenizer.json", spec)
     return folder
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
+from engine.kv.compressed_geometry import Compression
 from engine.model.config import ModelConfig
 from engine.model.footprint.blueprint import Blueprint, Product
 from engine.model.footprint.cache import CacheTrack, attention
@@ -20,6 +21,8 @@ _LAYER = re.compile(r"(?:^|\.)(\d+)\.")
 _EXPERT = re.compile(r"\.experts\.(\d+)\.")
 _FUSED = {"q": "qkv", "k": "qkv", "v": "qkv", "gate": "gate_up", "up": "gate_up"}
 _CANONICAL_TABLE, _CANONICAL_HEAD = "embed", "head"
+# matrices whose rounding would change which experts or entries are chosen, kept in float32
+_EXACT = (".router", ".router_table", ".matrix", "index.weights", "index.bias", "pool.bias")
 _STEPPED_LAYER_BIASES = ("o_bias", "gate_bias", "up_bias", "down_bias")
 
 
@@ -75,6 +78,8 @@ def blueprint_of(source: Headers) -> Blueprint:
 
 def tracks_of(config: ModelConfig) -> list[CacheTrack]:
     """What each kind of layer keeps of a token."""
+    if config.compression is not None:
+        return _compressed(config, config.compression)
     sliding = sum(config.sliding_layers)
     counts = ((config.num_layers - sliding, None), (sliding, config.sliding_window))
     return [
@@ -82,6 +87,19 @@ def tracks_of(config: ModelConfig) -> list[CacheTrack]:
         for count, window in counts
         if count
     ]
+
+
+def _compressed(config: ModelConfig, shape: Compression) -> list[CacheTrack]:
+    """Entries of several tokens, the indexer's keys, and the window that every layer sees."""
+    width, flops = config.head_dim, 4 * config.num_heads * config.head_dim
+    csa, index = shape.csa_layers, 2 * shape.index_heads * shape.index_dim
+    tracks = [
+        CacheTrack(csa, width, stride=shape.csa_stride, read=shape.index_top, flops=flops),
+        CacheTrack(csa, shape.index_dim, stride=shape.csa_stride, flops=index),
+        CacheTrack(shape.hca_layers, width, stride=shape.hca_stride, flops=flops),
+        CacheTrack(config.num_layers, width, capacity=shape.window, flops=flops),
+    ]
+    return [track for track in tracks if track.layers]
 
 
 def is_table(name: str) -> bool:
@@ -159,7 +177,7 @@ def _product(
         is_four_bit=all(part.is_four_bit for part in stored) and len(groups) == 1,
         group=min(groups),
         layer=layer,
-        is_exact=names[0].endswith(".router"),
+        is_exact=names[0].endswith(_EXACT),
     )
 
 

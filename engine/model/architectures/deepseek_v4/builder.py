@@ -142,8 +142,8 @@ class V4Builder:
         return Indexer(
             queries=self._product(at + "index.queries"),
             head_weights=self._exact(at + "index.weights"),
-            num_heads=self._v4.index_heads,
-            top=self._v4.index_top,
+            num_heads=self._v4.compression.index_heads,
+            top=self._v4.compression.index_top,
         )
 
     def _experts(self, index: int) -> RoutedExperts:

@@ -6,7 +6,7 @@ Both name the same things: ``compress_ratios`` (0, 4, 128 a layer) or ``layer_ty
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Literal
@@ -55,12 +55,9 @@ class V4Config:
     base: ModelConfig
     kinds: tuple[Kind, ...]
     is_hashed: tuple[bool, ...]
-    compression: Compression
     q_rank: int
     groups: int
     group_rank: int
-    index_heads: int
-    index_top: int
     compress_theta: float
     compress_scaling: RopeScaling | None
     streams: int
@@ -74,6 +71,13 @@ class V4Config:
     def rotary_dim(self) -> int:
         """Trailing dimensions of a head that rotate."""
         return self.base.rotary_dim
+
+    @property
+    def compression(self) -> Compression:
+        """What the layers keep of the past."""
+        compression = self.base.compression
+        assert compression is not None, "it was read with the rest"
+        return compression
 
     @property
     def experts(self) -> ExpertConfig:
@@ -95,22 +99,26 @@ def read_v4_config(folder: Path) -> V4Config:
     return describe(fields, folder.resolve().name)
 
 
+def is_v4(folder: Path) -> bool:
+    """Whether the folder's config.json is of such a model; False where there is none."""
+    path = folder / "config.json"
+    return path.is_file() and read_json(path, _MAX_CONFIG_BYTES).get("model_type") == MODEL_TYPE
+
+
 def describe(fields: Fields, name: str) -> V4Config:
     """The checked configuration of the keys in ``fields``."""
     _refuse(fields)
     base = check_config(_base(fields, name), fields.path)
     kinds = _kinds(fields, base.num_layers)
+    base = replace(base, compression=_compression(fields, kinds))
     compress = _rope(fields, "compress")
     config = V4Config(
         base=base,
         kinds=kinds,
         is_hashed=_hashed(fields, base.num_layers),
-        compression=_compression(fields, kinds),
         q_rank=_size(fields, "q_lora_rank"),
         groups=_size(fields, "o_groups", 8),
         group_rank=_size(fields, "o_lora_rank"),
-        index_heads=_size(fields, "index_n_heads"),
-        index_top=_size(fields, "index_topk"),
         compress_theta=_theta(compress, fields.real("compress_rope_theta", 160_000.0)),
         # in the published form there is one section, and it is about these layers
         compress_scaling=_scaling(fields, compress or _flat_rope(fields)),
@@ -210,6 +218,8 @@ def _compression(fields: Fields, kinds: Sequence[Kind]) -> Compression:
         csa_stride=_size(rates, Kind.CSA.value, _CSA_STRIDE),
         hca_stride=_size(rates, Kind.HCA.value, _HCA_STRIDE),
         index_dim=_size(fields, "index_head_dim"),
+        index_heads=_size(fields, "index_n_heads"),
+        index_top=_size(fields, "index_topk"),
         window=_size(fields, "sliding_window", 128),
     )
 

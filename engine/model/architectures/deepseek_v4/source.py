@@ -297,8 +297,8 @@ def _pool_shapes(v4: V4Config, kind: Kind) -> dict[str, Shape]:
     return {
         **_one_pool("pool", head, 2 * head, shape.csa_stride, hidden),
         **_one_pool("index", width, 2 * width, shape.csa_stride, hidden),
-        "index.queries": (v4.index_heads * width, v4.q_rank),
-        "index.weights": (v4.index_heads, hidden),
+        "index.queries": (shape.index_heads * width, v4.q_rank),
+        "index.weights": (shape.index_heads, hidden),
     }
 
 
