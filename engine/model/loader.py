@@ -6,7 +6,7 @@ thread; reports progress and asks for cancellation through the two functions it 
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,10 @@ from engine.model.architectures.deepseek_v4.config import is_v4
 from engine.model.architectures.deepseek_v4.decoder import V4Decoder
 from engine.model.architectures.deepseek_v4.source import V4Source
 from engine.model.batch import Decoder, ForwardBatch, Segment
+from engine.model.compat.gguf_families import FAMILIES
+from engine.model.gguf import MetadataValue
 from engine.model.gguf_source import GgufSource
+from engine.model.gguf_split import open_gguf
 from engine.model.hf_source import HfSource
 from engine.model.native import NativeDecoder
 from engine.model.offloaded import OffloadedDecoder, Place
@@ -41,7 +44,10 @@ from engine.text.template import ChatTemplate
 from engine.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from engine.model.compat.gguf_source import CompatGgufSource
     from engine.model.compat.source import CompatSource
+
+    Source = GgufSource | HfSource | V4Source | CompatSource | CompatGgufSource
 
 Progress = Callable[[LoadProgress], None]
 Question = Callable[[], bool]
@@ -77,10 +83,10 @@ class LoadedModel:
     config: ResolvedConfig
 
 
-def open_checkpoint(path: str | Path) -> "GgufSource | HfSource | V4Source | CompatSource":
+def open_checkpoint(path: str | Path) -> "Source":
     """Open a .gguf file or a folder of safetensors files, and check its header.
 
-    A folder that the native decoder cannot run is opened for the compatibility path.
+    What the native decoder cannot run is opened for the compatibility path.
 
     Raises ModelMissingError, ModelCorruptError or ModelUnsupportedError.
     """
@@ -96,7 +102,21 @@ def open_checkpoint(path: str | Path) -> "GgufSource | HfSource | V4Source | Com
         )
     if path.suffix.lower() == ".safetensors":
         return _open_folder(path.parent)
-    return GgufSource.open(path)
+    return _open_gguf(path)
+
+
+def _open_gguf(path: Path) -> "GgufSource | CompatGgufSource":
+    try:
+        return GgufSource.open(path)
+    except ModelUnsupportedError:
+        with closing(open_gguf(path)) as file:
+            if file.metadata.get("general.architecture") not in FAMILIES:
+                raise
+        from engine.model.compat.gguf_source import (  # noqa: PLC0415 - imports transformers
+            CompatGgufSource,
+        )
+
+        return CompatGgufSource.open(path)
 
 
 def _open_folder(folder: Path) -> "HfSource | V4Source | CompatSource":
@@ -165,20 +185,20 @@ class _Steps:
 
 
 def _text_parts(
-    source: "GgufSource | HfSource | V4Source | CompatSource",
+    source: "Source",
 ) -> tuple[Tokenizer, ChatTemplate]:
-    if isinstance(source, GgufSource):
-        path = source.path
-        tokenizer, template = read_text_parts(source.metadata, path)
+    metadata: Mapping[str, MetadataValue] | None = getattr(source, "metadata", None)
+    path = source.path if isinstance(source, GgufSource) else str(source.folder)
+    if metadata is not None:  # a GGUF file has everything in its header
+        tokenizer, template = read_text_parts(metadata, path)
     else:
-        path = str(source.folder)
-        tokenizer, template = read_folder_text_parts(source.folder)
+        tokenizer, template = read_folder_text_parts(Path(path))
     check_vocabulary(tokenizer, source.config.vocab_size, path)
     return tokenizer, template
 
 
 def _build(
-    source: "GgufSource | HfSource | V4Source | CompatSource",
+    source: "Source",
     config: ResolvedConfig,
     steps: _Steps,
 ) -> LoadedDecoder:

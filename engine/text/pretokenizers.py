@@ -85,7 +85,10 @@ _DEEPSEEK3_WORDS = (
     rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_SPACES}"
 )
 
+_BLOOM_WORDS = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+"
+
 _GPT2 = Split((_GPT2_WORDS,))
+_BLOOM = Split((_BLOOM_WORDS,))
 _SINGLE_DIGITS = Split((_DIGIT, _GPT2_WORDS))
 _LLAMA3 = Split((_modern_words(r"\p{N}{1,3}"),), ignore_merges=True, adds_bos=True)
 _QWEN2 = Split((_modern_words(_DIGIT),), nfc=True)
@@ -96,6 +99,12 @@ SPLITS: dict[str, Split] = {
     "phi-2": _GPT2,
     "olmo": _GPT2,
     "mpt": _GPT2,
+    "jais": _GPT2,
+    "falcon": Split((r"[\p{P}\$\+<=>\^~\|`]+", _GPT2_WORDS, "[0-9][0-9][0-9]")),
+    "bloom": _BLOOM,
+    "poro-chat": _BLOOM,
+    "gpt3-finnish": _BLOOM,
+    "viking": Split((_BLOOM_WORDS, _DIGIT)),
     "smollm": _SINGLE_DIGITS,
     "starcoder": _SINGLE_DIGITS,
     "refact": _SINGLE_DIGITS,

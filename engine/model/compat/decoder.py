@@ -20,7 +20,7 @@ from engine.model.compat.modules import is_expert_stack
 from engine.model.compat.paged_cache import SegmentStep, paged_cache
 from engine.model.compat.placing import Placer
 from engine.model.compat.skeleton import build_skeleton
-from engine.model.compat.source import CompatSource
+from engine.model.compat.source import Parameters
 from engine.model.config import ModelConfig
 
 _NOTE = "runs through the compatibility path; slower"
@@ -31,7 +31,7 @@ class CompatDecoder:
     """Satisfies ``engine.model.batch.Decoder``. Lives in one thread."""
 
     def __init__(
-        self, source: CompatSource, model: PreTrainedModel, placer: Placer, dtype: torch.dtype
+        self, source: Parameters, model: PreTrainedModel, placer: Placer, dtype: torch.dtype
     ) -> None:
         """Take a filled model."""
         self.config: ModelConfig = source.config
@@ -48,7 +48,7 @@ class CompatDecoder:
     @classmethod
     def build(
         cls,
-        source: CompatSource,
+        source: Parameters,
         precision: Precision,
         compute_dtype: torch.dtype,
         plan: DevicePlan,

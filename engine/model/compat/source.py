@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
@@ -41,7 +41,28 @@ class _Recipe:
     stored: list[tuple[str, str]] = field(default_factory=list)
 
 
-class CompatSource(Checkpoint):
+class Parameters(Checkpoint, Protocol):
+    """A checkpoint by the names of transformers' parameters."""
+
+    folder: Path
+    settings: PreTrainedConfig
+    layer_shapes: tuple[LayerShape, ...]
+
+    @property
+    def num_parameters(self) -> int:
+        """How many parameters and buffers the files hold."""
+        ...
+
+    def parameters(self) -> Iterator[tuple[str, Weight | torch.Tensor]]:
+        """Every parameter and buffer the files hold, read one at a time.
+
+        Matrices that were quantised before they were published come as they are; all else as
+        floats in the type of the file.
+        """
+        ...
+
+
+class CompatSource(Parameters):
     """Copies tensors out of mapped safetensors files; names are those of transformers."""
 
     def __init__(
@@ -68,7 +89,7 @@ class CompatSource(Checkpoint):
         }
         self._recipes = self._find_recipes(skeleton)
         self._shapes: Mapping[str, Shape] = self._present_shapes()
-        self._config = _model_config(settings, self.layer_shapes, folder)
+        self._config = model_config(settings, self.layer_shapes, folder)
         self._bytes_read = 0
 
     @classmethod
@@ -117,8 +138,8 @@ class CompatSource(Checkpoint):
         return self._packed is not None and self._packed.is_four_bit
 
     @property
+    @override
     def num_parameters(self) -> int:
-        """How many parameters and buffers the files hold."""
         return len(self._recipes)
 
     @override
@@ -146,12 +167,8 @@ class CompatSource(Checkpoint):
         for file in self._files:
             file.close()
 
+    @override
     def parameters(self) -> Iterator[tuple[str, Weight | torch.Tensor]]:
-        """Every parameter and buffer the files hold, read one at a time.
-
-        Matrices that were quantised before they were published come as they are; all else as
-        floats in the type of the file.
-        """
         for name, recipe in self._recipes.items():
             yield from self._make(name, recipe)
 
@@ -230,7 +247,7 @@ def _numbered(stored: tuple[str, str]) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in stored[0].split(".")]
 
 
-def _model_config(
+def model_config(
     settings: PreTrainedConfig, shapes: tuple[LayerShape, ...], folder: Path
 ) -> ModelConfig:
     """What the engine wants to know; sizes the model does not have are 0."""

@@ -29,6 +29,9 @@ def test_the_words_joined_are_the_text(name: str, text: str) -> None:
     ("name", "words"),
     [
         ("gpt-2", "I~'m~ HERE~,~ camelCase~ 12345~\n\n ~ x~ 你好~!"),
+        ("falcon", "I~'~m~ HERE~,~ camelCase~ ~123~45~\n\n ~ x~ 你好~!"),
+        ("bloom", "I'm~ HERE~,~ camelCase~ 12345~\n\n ~ x~ 你好~!"),
+        ("viking", "I'm~ HERE~,~ camelCase~ ~1~2~3~4~5~\n\n ~ x~ 你好~!"),
         ("smollm", "I~'m~ HERE~,~ camelCase~ ~1~2~3~4~5~\n\n ~ x~ 你好~!"),
         ("llama-bpe", "I~'m~ HERE~,~ camelCase~ ~123~45~\n\n~ ~ x~ 你好~!"),
         ("qwen2", "I~'m~ HERE~,~ camelCase~ ~1~2~3~4~5~\n\n~ ~ x~ 你好~!"),
