@@ -47,6 +47,7 @@ from engine.runner import Runner
 from engine.sampling.params import check_params
 from engine.sampling.sampler import Sampler
 from engine.session import ModelSession, Question, Run, Surroundings
+from engine.speculative.opening import OpenedDraft, open_draft
 
 Progress = Callable[[LoadProgress], None]
 Listener = Callable[[Event], None]
@@ -92,6 +93,7 @@ class EngineCore:
         self._session: ModelSession | None = None
         self._history = ReuseHistory()
         self._num_loads = 0
+        self._interrupted: Question = never
         self._load_spans: deque[tuple[int, int]] = deque(maxlen=16)
         if starting_ns is not None:
             self._load_spans.append((starting_ns, clock()))
@@ -131,12 +133,12 @@ class EngineCore:
         start = self._clock()
         try:
             try:
-                model = self._load(options, watch, is_cancelled)
+                model, draft = self._load_all(options, watch, is_cancelled)
             except OutOfMemoryError:
                 if self._session is None:
                     raise
                 let_go()
-                model = self._load(options, watch, is_cancelled)
+                model, draft = self._load_all(options, watch, is_cancelled)
         except ForwardInterruptedError:  # in its warm-up
             failure = Failure.of(LoadCancelledError("Loading was stopped."))
             return [ModelFailed(options.path, failure, self.info)]
@@ -146,6 +148,8 @@ class EngineCore:
             self._load_spans.append((start, self._clock()))
         events = self._drop()
         self._session = self._open(model, options)
+        if draft is not None:
+            self._session.guess_with(draft)
         return [*events, ModelReady(model.info)]
 
     def unload(self) -> list[Event]:
@@ -212,6 +216,7 @@ class EngineCore:
         ``interrupted`` is asked between layers; once true, the step is given up and nothing of
         it counts. A failing request ends, and the others go on.
         """
+        self._interrupted = interrupted
         return [] if self._session is None else self._session.step(interrupted)
 
     def stats(self) -> EngineStats:
@@ -245,9 +250,29 @@ class EngineCore:
             kv_block_bytes=geometry.bytes_per_block,
             num_running=session.scheduler.num_running,
             num_waiting=session.scheduler.num_waiting,
-            weights_bytes=session.model.decoder.weights_bytes,
+            weights_bytes=session.model.decoder.weights_bytes + session.draft_bytes,
             kv_allocated_bytes=geometry.total_bytes,
         )
+
+    def _load_all(
+        self, options: ModelOptions, watch: Progress, is_cancelled: Question
+    ) -> tuple[LoadedModel, OpenedDraft | None]:
+        """The model, and what guesses for it."""
+        model = self._load(options, watch, is_cancelled)
+        draft = open_draft(
+            options,
+            model,
+            lambda wanted: self._load(wanted, watch, is_cancelled),
+            self._make_runner,
+            self._is_interrupted,
+        )
+        if draft is not None:
+            model = replace(model, info=replace(model.info, draft=draft.name))
+        return model, draft
+
+    def _is_interrupted(self) -> bool:
+        """Whether the present step is no longer wanted."""
+        return self._interrupted()
 
     def _open(self, model: LoadedModel, options: ModelOptions) -> ModelSession:
         self._num_loads += 1

@@ -4,22 +4,28 @@ Knows the decoder, the storage and the sampler; not the scheduler, and no reques
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 import torch
 
+from engine.api import SamplingParams
 from engine.kv.storage import PagedStorage
 from engine.kv.transfer import copy_block
 from engine.model.batch import Decoder, ForwardBatch, Segment
+from engine.sampling.adjustment import is_plain
+from engine.sampling.constraint import TokenConstraint
+from engine.sampling.sampler import SamplingRow
 from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
 
 
 class TokenSampler(Protocol):
     """What the runner asks of a sampler."""
 
-    def sample(self, logits: torch.Tensor, chunks: Sequence[ScheduledChunk], /) -> list[int]:
-        """Choose a token for each row of logits, float32 [R, vocab_size]; row r is of chunk r."""
+    def sample(self, logits: torch.Tensor, rows: Sequence[SamplingRow], /) -> list[int]:
+        """Choose a token for each row of logits, float32 [R, vocab_size]."""
         ...
 
 
@@ -78,6 +84,48 @@ class Runner:
             torch.cuda.synchronize(logits.device)
         forward_end_ns = time.perf_counter_ns()
         chosen = [chunk for chunk in plan.chunks if chunk.num_logits > 0]
-        tokens = self._sampler.sample(logits, chosen) if chosen else []
-        sampled = {chunk.request_id: token for chunk, token in zip(chosen, tokens, strict=True)}
+        rows = [row for chunk in chosen for row in _rows(chunk)]
+        tokens = iter(self._sampler.sample(logits, rows) if rows else ())
+        sampled = {
+            chunk.request_id: _accepted(chunk, list(islice(tokens, chunk.num_logits)))
+            for chunk in chosen
+        }
         return StepOutput(sampled, forward_end_ns, time.perf_counter_ns())
+
+
+@dataclass(frozen=True, slots=True)
+class _DraftRow:
+    """The choice after one of a chunk's guesses, as if the guess were known."""
+
+    params: SamplingParams
+    seed: int
+    sample_index: int
+    known_ids: Sequence[int]
+    constraint: TokenConstraint | None
+
+
+def _rows(chunk: ScheduledChunk) -> Iterator[SamplingRow]:
+    """What each of the chunk's logit rows is chosen by."""
+    yield chunk
+    guesses = chunk.token_ids[chunk.num_known :]
+    looks_back = not is_plain(chunk.params) or chunk.constraint is not None
+    for count in range(1, chunk.num_drafts + 1):
+        yield _DraftRow(
+            chunk.params,
+            chunk.seed,
+            chunk.sample_index + count,
+            [*chunk.known_ids, *guesses[:count]] if looks_back else chunk.known_ids,
+            chunk.constraint,
+        )
+
+
+def _accepted(chunk: ScheduledChunk, tokens: Sequence[int]) -> tuple[int, ...]:
+    """The choices up to the first that is not the chunk's guess, that one included.
+
+    Each is what decoding token by token would have chosen: logits, seed and index are the same.
+    """
+    guesses = chunk.token_ids[chunk.num_known :]
+    right = 0
+    while right < chunk.num_drafts and tokens[right] == guesses[right]:
+        right += 1
+    return tuple(tokens[: right + 1])

@@ -31,8 +31,11 @@ from engine.scheduling.pace import PrefillPace
 from engine.scheduling.plan import StepOutput, StepPlan
 from engine.scheduling.request import Request
 from engine.scheduling.scheduler import Scheduler
+from engine.speculative.opening import OpenedDraft
+from engine.text.grammar import JsonGrammars
 from engine.text.overflow import fit_messages
 from engine.text.prompt import answer_stream, encode_request
+from engine.text.reasoning import find_tags
 from engine.text.template import encode_chat
 
 Question = Callable[[], bool]
@@ -87,7 +90,15 @@ class ModelSession:
             memory=(around.history, around.identity),
             clock=around.clock,
         )
+        self.draft_bytes = 0
+        self._grammars = JsonGrammars(model.tokenizer)
+        self._tags = find_tags(model.template)
         self.archive = CacheArchive(self.kv, storage, around.history, around.identity)
+
+    def guess_with(self, draft: OpenedDraft) -> None:
+        """Let every answer be guessed ahead by ``draft``."""
+        self.draft_bytes = draft.num_bytes
+        self.scheduler.speculate(draft.speculator)
 
     @property
     def info(self) -> ModelInfo:
@@ -118,7 +129,7 @@ class ModelSession:
             prompt_ids,
             params=request.params,
             seed=secrets.randbits(63) if seed is None else seed,
-            text=answer_stream(request, model.tokenizer, model.template),
+            text=answer_stream(request, model.tokenizer, model.template, self._tags),
             marks=Marks(
                 sent_ns=request.sent_ns,
                 tokenize_start_ns=start,
@@ -129,6 +140,8 @@ class ModelSession:
         queued.conversation_id = request.conversation_id
         queued.priority = request.priority
         queued.left_out = left_out
+        if (schema := request.params.json_schema) is not None:
+            queued.constraint = self._grammars.constrain(schema)
         self.scheduler.add(queued)
         return [*events, PromptTokenized(request.request_id, len(prompt_ids), left_out)]
 

@@ -110,7 +110,9 @@ class TokensProduced:
 
     ``text`` may be empty (half a character, or a possible stop string, is held back).
     ``times_ns`` has one entry a token, when the engine chose it; ``is_first`` marks the answer's
-    first token, which carries the ``timeline`` so far: everything of TTFT but the painting.
+    first token, which carries the ``timeline`` so far: everything of TTFT but the painting. The
+    first ``num_accepted`` tokens were guessed ahead and found right. ``reasoning`` is new text of
+    what the model says to itself before it answers, where its template marks that.
     """
 
     request_id: str
@@ -119,6 +121,8 @@ class TokensProduced:
     times_ns: tuple[int, ...]
     is_first: bool = False
     timeline: Timeline | None = None
+    num_accepted: int = 0
+    reasoning: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from engine.api.options import Device, Precision
 class ModelInfo:
     """The loaded model, as resolved. Bytes are what is allocated, not what the file holds.
 
-    ``kernels`` says in words which matrix product runs each part.
+    ``kernels`` says in words which matrix product runs each part; ``draft`` names what guesses
+    tokens ahead.
     """
 
     path: str
@@ -40,3 +41,4 @@ class ModelInfo:
     kernels: tuple[str, ...] = ()
     license: str = ""
     is_calibrated: bool = False
+    draft: str = ""

@@ -94,7 +94,9 @@ class ModelOptions:
     ``kv_cache`` False recomputes every step.
     ``max_batch_tokens`` is the token budget of one step, hence the largest prefill chunk;
     ``adaptive_chunks`` False lets a prompt always take all of it, however long that holds up
-    others. ``prefix_cache_bytes`` caps what is kept of ended requests (None: the whole cache).
+    others. ``draft`` guesses tokens ahead, which never changes an answer: "ngram" looks up what
+    followed before, any other text is the path of a small model with the same vocabulary.
+    ``prefix_cache_bytes`` caps what is kept of ended requests (None: the whole cache).
     """
 
     path: str
@@ -112,6 +114,7 @@ class ModelOptions:
     kv: KVPrecision = KVPrecision.AUTO
     adaptive_chunks: bool = True
     prefix_cache_bytes: int | None = None
+    draft: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

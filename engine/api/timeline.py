@@ -18,7 +18,8 @@ class Timeline:
       paint      first_token -> its first visible character on the screen; added by the window
 
     ``cache_miss``: why no more than ``num_cached_tokens`` came from the cache; None: no more could.
-    ``left_out``: what the prompt leaves out of the conversation.
+    ``left_out``: what the prompt leaves out of the conversation. ``num_drafted_tokens`` were guessed
+    ahead and verified, ``num_accepted_tokens`` of them are part of the answer.
     """
 
     sent_ns: int
@@ -35,6 +36,8 @@ class Timeline:
     first_paint_ns: int | None = None
     cache_miss: CacheMiss | None = None
     left_out: LeftOut | None = None
+    num_drafted_tokens: int = 0
+    num_accepted_tokens: int = 0
 
     @property
     def queue_ns(self) -> int:

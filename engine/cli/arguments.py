@@ -44,6 +44,7 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
         threads=options.threads,
         context_length=options.context,
         kv_cache=not options.no_kv_cache,
+        draft=options.spec,
     )
 
 
@@ -58,6 +59,10 @@ def sampling_params(options: argparse.Namespace) -> SamplingParams:
         seed=options.seed,
         max_tokens=options.max_tokens,
         stop=tuple(options.stop),
+        typical_p=options.typical_p,
+        presence_penalty=options.presence_penalty,
+        frequency_penalty=options.frequency_penalty,
+        json_schema=options.json_schema,
     )
 
 
@@ -80,6 +85,7 @@ def _add_model(parser: argparse.ArgumentParser, more_weights: Sequence[str] = ()
     )
     add("--threads", type=_integer(1), metavar="N", help="default: the physical cores")
     add("--context", type=_integer(1), metavar="N", help="context length in tokens")
+    add("--spec", metavar="DRAFT", help="guess tokens ahead: ngram, or the path of a small model")
     add("--no-kv-cache", action="store_true", help="recompute everything at each step")
     add("--json", action="store_true", help="print one JSON object")
 
@@ -93,6 +99,7 @@ def _add_chat(parser: argparse.ArgumentParser) -> None:
     add("--raw", action="store_true", help="continue the prompt without the chat template")
     add("--max-tokens", type=_integer(1), metavar="N", help="default: up to the context's end")
     add("--stop", action="append", default=[], metavar="TEXT", help="ends the answer; repeatable")
+    add("--json-schema", metavar="JSON", help="let only answers through that it describes")
     add("--greedy", action="store_true", help="always take the likeliest token")
     add("--seed", type=_integer(0), metavar="N", help="makes sampling repeatable")
     numbers: tuple[tuple[str, Callable[[str], float | int], float], ...] = (
@@ -100,6 +107,9 @@ def _add_chat(parser: argparse.ArgumentParser) -> None:
         ("top-k", _integer(0), defaults.top_k),
         ("top-p", _number(0.0, 1.0), defaults.top_p),
         ("min-p", _number(0.0, 1.0), defaults.min_p),
+        ("typical-p", _number(0.0, 1.0), defaults.typical_p),
+        ("presence-penalty", _number(-100.0, 100.0), defaults.presence_penalty),
+        ("frequency-penalty", _number(-100.0, 100.0), defaults.frequency_penalty),
         ("repetition-penalty", _number(0.01, 100.0), defaults.repetition_penalty),
     )
     for name, kind, default in numbers:

@@ -22,6 +22,26 @@ class DraftQuery:
     most: int
 
 
+class Speculator(Protocol):
+    """What the scheduler asks: how many guesses, which ones, and whether they paid."""
+
+    def drafts(self, queries: Sequence[DraftQuery]) -> list[tuple[int, ...]]:
+        """For each query as many guesses as pay, at most ``most``, maybe none."""
+        ...
+
+    def note_step(self, num_rows: int, duration_ns: int) -> None:
+        """A step that only decoded took this long, for so many rows, guesses included."""
+        ...
+
+    def note_outcome(self, request_id: str, num_drafted: int, num_accepted: int) -> None:
+        """So many of the request's guesses were right."""
+        ...
+
+    def forget(self, request_id: str) -> None:
+        """The request has ended."""
+        ...
+
+
 class Drafter(Protocol):
     """Guesses the tokens that follow."""
 

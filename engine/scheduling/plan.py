@@ -18,7 +18,8 @@ class ScheduledChunk:
 
     ``block_ids`` covers every token up to the chunk's end, in order. The last ``num_logits`` rows
     of the chunk need logits (0 while the prompt is not complete; 1 to sample; more to verify
-    drafts). ``known_ids`` is the request's live list of prompt and output tokens, for penalties:
+    drafts). The last ``num_drafts`` of ``token_ids`` are guesses that follow the known tokens, to
+    be verified. ``known_ids`` is the request's live list of prompt and output tokens, for penalties:
     read it during the step, keep no reference. ``sample_index`` counts the request's output
     tokens, so that a seeded draw depends on the request alone and never on its batch. ``copy``
     (source, target): before anything is computed the target block is to become a copy of the
@@ -36,6 +37,12 @@ class ScheduledChunk:
     known_ids: Sequence[int]
     constraint: TokenConstraint | None = None
     copy: tuple[int, int] | None = None
+    num_drafts: int = 0
+
+    @property
+    def num_known(self) -> int:
+        """Tokens of the chunk that are no guesses."""
+        return len(self.token_ids) - self.num_drafts
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +61,10 @@ class StepPlan:
 class StepOutput:
     """Tokens chosen by one step, by request, and when (``time.perf_counter_ns``).
 
-    A request whose chunk asked for no logits has no entry. ``forward_end_ns``: logits ready;
-    ``sampled_ns``: tokens chosen.
+    A request whose chunk asked for no logits has no entry; one whose guesses were right has a token
+    more for each of them. ``forward_end_ns``: logits ready; ``sampled_ns``: tokens chosen.
     """
 
-    sampled: Mapping[str, int]
+    sampled: Mapping[str, tuple[int, ...]]
     forward_end_ns: int
     sampled_ns: int

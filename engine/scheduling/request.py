@@ -6,6 +6,7 @@ from typing import Protocol
 
 from engine.api import CacheMiss, FinishReason, LeftOut, SamplingParams, Timeline
 from engine.metrics import Marks
+from engine.sampling.constraint import TokenConstraint
 
 
 class TextStream(Protocol):
@@ -24,6 +25,10 @@ class TextStream(Protocol):
         """Return what was held back; the answer ends here."""
         ...
 
+    def take_reasoning(self) -> str:
+        """Text of the reasoning before the answer that no call has returned yet."""
+        ...
+
 
 @dataclass(slots=True, eq=False)
 class Request:
@@ -36,7 +41,8 @@ class Request:
 
     Prefill is many tokens behind, decode is one behind; a prefix hit, a preemption and the
     missing cache only move the mark. ``arrival`` and ``num_passed_over`` (steps that served
-    others only) are the scheduler's.
+    others only) are the scheduler's. ``num_drafted`` tokens were guessed, and ``num_accepted`` of
+    them were right.
     """
 
     request_id: str
@@ -55,6 +61,9 @@ class Request:
     num_passed_over: int = 0
     cache_miss: CacheMiss | None = None
     left_out: LeftOut | None = None
+    constraint: TokenConstraint | None = None
+    num_drafted: int = 0
+    num_accepted: int = 0
 
     @classmethod
     def of_prompt(
@@ -94,7 +103,20 @@ class Request:
         )
         if timeline is None:
             return None
-        return replace(timeline, cache_miss=self.cache_miss, left_out=self.left_out)
+        return replace(
+            timeline,
+            cache_miss=self.cache_miss,
+            left_out=self.left_out,
+            num_drafted_tokens=self.num_drafted,
+            num_accepted_tokens=self.num_accepted,
+        )
+
+    def most_guesses(self, limit: int) -> int:
+        """Guesses that could still become part of the answer beside the model's own token."""
+        room = limit - self.num_known
+        if self.params.max_tokens is not None:
+            room = min(room, self.params.max_tokens - self.num_output)
+        return 0 if self.constraint is not None else max(0, room - 1)
 
     def finish_reason(self, *, eos_ids: frozenset[int], limit: int) -> FinishReason | None:
         """Why the answer ends after its latest token; None while it goes on.

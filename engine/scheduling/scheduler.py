@@ -7,20 +7,21 @@ thread; imports no torch and never sees a tensor.
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from engine.api import (
     Event,
     Failure,
     Finished,
     FinishReason,
-    PrefillProgress,
     RequestFailed,
-    TokensProduced,
 )
 from engine.config import ResolvedConfig
 from engine.kv.manager import KVManager
 from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.metrics import Clock, now_ns
+from engine.scheduling.booking import append_tokens, ending, held_back, progress
+from engine.scheduling.drafting import DraftQuery, Speculator
 from engine.scheduling.order import level, quick_ones_first, rank
 from engine.scheduling.pace import PrefillPace
 from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
@@ -56,6 +57,7 @@ class Scheduler:
         self._clock = clock
         self._pace = PrefillPace(config.max_batch_tokens) if pace is None else pace
         self._history, self._identity = (ReuseHistory(), _UNNAMED) if memory is None else memory
+        self._speculator: Speculator | None = None
         self._arrivals = itertools.count()
         self._running: dict[str, Request] = {}
         self._waiting: dict[str, Request] = {}
@@ -93,6 +95,10 @@ class Scheduler:
         request.arrival = next(self._arrivals)
         self._waiting[request.request_id] = request
 
+    def speculate(self, speculator: Speculator) -> None:
+        """Verify what ``speculator`` guesses; nothing where each step computes everything anew."""
+        self._speculator = speculator if self._kv_cache else None
+
     def prioritise(self, request_id: str, priority: int) -> None:
         """Change a request's priority; nothing for an unknown id."""
         request = self._find(request_id)
@@ -105,13 +111,17 @@ class Scheduler:
         Takes blocks for what it plans. A plan that was not run may be dropped: its requests are
         simply scheduled again.
         """
-        self._step_start_ns = self._clock()
         chunks: dict[str, ScheduledChunk] = {}
         budget = self._budget
-        answers = [r for r in self._ranked() if r.num_behind == 1 and self._is_running(r)]
-        for request in answers[:budget]:
+        answers = [r for r in self._ranked() if r.num_behind == 1 and self._is_running(r)][:budget]
+        drafts = self._drafts(answers)
+        self._step_start_ns = self._clock()
+        for request in answers:
             if self._is_running(request) and self._plan(request, 1, chunks):
                 budget -= 1
+        for request in answers:
+            if guesses := drafts.get(request.request_id, ())[:budget]:
+                budget -= self._append_guesses(request, guesses, chunks)
         self._plan_prompts(min(budget, self._pace.chunk(is_shared=bool(chunks))), chunks)
         for request in self._ranked():
             if request.request_id not in chunks:
@@ -126,19 +136,22 @@ class Scheduler:
         An empty plan books nothing and returns what was left to say.
         """
         events, self._unsent = self._unsent, []
-        num_prompt_tokens = sum(len(c.token_ids) for c in plan.chunks if len(c.token_ids) > 1)
+        num_prompt_tokens = sum(c.num_known for c in plan.chunks if c.num_known > 1)
         self._pace.note(num_prompt_tokens, output.forward_end_ns - self._step_start_ns)
+        if self._speculator is not None and plan.chunks and not num_prompt_tokens:
+            self._speculator.note_step(plan.num_tokens, output.sampled_ns - self._step_start_ns)
         for chunk in plan.chunks:
             request = self._running.get(chunk.request_id)
             if request is None:
                 continue
-            request.num_computed = chunk.start + len(chunk.token_ids)
+            request.num_computed = chunk.start + chunk.num_known
             self._kv.commit(request.request_id, request.known_ids, request.num_computed)
             if not request.num_output:
-                events.append(_progress(request))
-            token = output.sampled.get(request.request_id)
-            if token is not None:
-                events += self._take_token(request, token, output)
+                events.append(progress(request))
+            tokens = output.sampled.get(request.request_id)
+            if tokens is not None:
+                self._note_guesses(request, chunk, tokens)
+                events += self._take_tokens(request, tokens, output)
         return events
 
     def defer(self, events: list[Event]) -> None:
@@ -151,7 +164,7 @@ class Scheduler:
         if request is None:
             return []
         self._remove(request)
-        return _ending(request, FinishReason.CANCELLED)
+        return ending(request, FinishReason.CANCELLED)
 
     def fail(self, request_id: str, failure: Failure) -> list[Event]:
         """End one request by a failure, with the text held back; nothing for an unknown id."""
@@ -159,7 +172,7 @@ class Scheduler:
         if request is None:
             return []
         self._remove(request)
-        return [*_held_back(request), RequestFailed(request_id, failure, request.timeline())]
+        return [*held_back(request), RequestFailed(request_id, failure, request.timeline())]
 
     def check_integrity(self) -> None:
         """Assert the scheduler's invariants and those of its blocks."""
@@ -260,6 +273,7 @@ class Scheduler:
             seed=request.seed,
             sample_index=request.num_output,
             known_ids=request.known_ids,
+            constraint=request.constraint,
             copy=self._kv.pending_copy(request.request_id),
         )
         return True
@@ -278,7 +292,7 @@ class Scheduler:
             last = max(self._running.values(), key=rank)
             if last is request and len(self._running) == 1:
                 self._remove(request)
-                self.defer(_ending(request, FinishReason.CONTEXT_FULL))
+                self.defer(ending(request, FinishReason.CONTEXT_FULL))
                 return None
             chunks.pop(last.request_id, None)
             self._preempt(last)
@@ -292,24 +306,64 @@ class Scheduler:
         request.num_computed = 0
         self._waiting[request.request_id] = request
 
-    def _take_token(self, request: Request, token: int, output: StepOutput) -> list[Event]:
-        request.known_ids.append(token)
-        request.marks.note_token(output.forward_end_ns, output.sampled_ns)
-        is_end = token in self._eos_ids and not request.params.ignore_eos
-        text = "" if is_end else request.text.push(token)
-        reason = request.finish_reason(eos_ids=self._eos_ids, limit=self._limit)
-        if reason is not None and not request.text.stopped:
-            text += request.text.flush()
-        events: list[Event] = [
-            TokensProduced(
+    def _drafts(self, answers: Sequence[Request]) -> dict[str, tuple[int, ...]]:
+        """Guesses at what follows, by request."""
+        if self._speculator is None or not answers:
+            return {}
+        queries = [
+            DraftQuery(
                 request.request_id,
-                text,
-                (token,),
-                (output.sampled_ns,),
-                is_first=request.num_output == 1,
-                timeline=request.timeline() if request.num_output == 1 else None,
+                request.known_ids,
+                request.params,
+                request.seed,
+                request.num_output,
+                request.most_guesses(self._limit),
             )
+            for request in answers
         ]
+        drafts = self._speculator.drafts(queries)
+        return {q.request_id: draft for q, draft in zip(queries, drafts, strict=True)}
+
+    def _append_guesses(
+        self, request: Request, guesses: tuple[int, ...], chunks: dict[str, ScheduledChunk]
+    ) -> int:
+        """Let the request's chunk verify ``guesses``, if there is room; returns how many it does.
+
+        Nobody gives way to a guess.
+        """
+        chunk = chunks.get(request.request_id)
+        end = request.num_known + len(guesses)
+        if chunk is None or (blocks := self._kv.append(request.request_id, end)) is None:
+            return 0
+        chunks[request.request_id] = replace(
+            chunk,
+            token_ids=chunk.token_ids + guesses,
+            block_ids=blocks,
+            num_logits=1 + len(guesses),
+            num_drafts=len(guesses),
+        )
+        return len(guesses)
+
+    def _note_guesses(
+        self, request: Request, chunk: ScheduledChunk, tokens: tuple[int, ...]
+    ) -> None:
+        if self._speculator is None or not chunk.num_drafts:
+            return
+        num_right = len(tokens) - 1
+        request.num_drafted += chunk.num_drafts
+        self._speculator.note_outcome(request.request_id, chunk.num_drafts, num_right)
+
+    def _take_tokens(
+        self, request: Request, tokens: tuple[int, ...], output: StepOutput
+    ) -> list[Event]:
+        """Book one token, or several of which all but the last were guessed and computed."""
+        produced, reason = append_tokens(
+            request, tokens, output, eos_ids=self._eos_ids, limit=self._limit
+        )
+        if produced.num_accepted:
+            request.num_computed += produced.num_accepted
+            self._kv.commit(request.request_id, request.known_ids, request.num_computed)
+        events: list[Event] = [produced]
         if reason is not None:
             self._remove(request)
             events.append(Finished(request.request_id, reason, request.timeline()))
@@ -319,6 +373,8 @@ class Scheduler:
         return events
 
     def _remove(self, request: Request) -> None:
+        if self._speculator is not None:
+            self._speculator.forget(request.request_id)
         if self._running.pop(request.request_id, None) is None:
             del self._waiting[request.request_id]
             return
@@ -326,18 +382,3 @@ class Scheduler:
         if request.conversation_id is not None and request.num_computed:
             computed = request.known_ids[: request.num_computed]
             self._history.note(request.conversation_id, self._identity, computed)
-
-
-def _progress(request: Request) -> PrefillProgress:
-    return PrefillProgress(
-        request.request_id, request.num_computed, request.num_cached, request.num_prompt
-    )
-
-
-def _held_back(request: Request) -> list[Event]:
-    text = "" if request.text.stopped else request.text.flush()
-    return [TokensProduced(request.request_id, text, (), ())] if text else []
-
-
-def _ending(request: Request, reason: FinishReason) -> list[Event]:
-    return [*_held_back(request), Finished(request.request_id, reason, request.timeline())]

@@ -6,6 +6,7 @@ Knows the three forms a prompt may have; nothing of scheduling.
 from engine.api import GenerationRequest
 from engine.errors import InvalidRequestError
 from engine.text.detokenizer import Detokenizer
+from engine.text.reasoning import ReasoningRouter, ReasoningTags, tag_ids
 from engine.text.template import ChatTemplate, continues_answer, encode_chat
 from engine.text.tokenizer import Tokenizer
 
@@ -34,16 +35,28 @@ def encode_request(
 
 
 def answer_stream(
-    request: GenerationRequest, tokenizer: Tokenizer, template: ChatTemplate
-) -> Detokenizer:
-    """The answer's text: one to messages begins a text, any other continues what was given."""
-    if request.messages:
-        return Detokenizer(
-            tokenizer,
-            request.params.stop + template.stop,
-            keep_leading_space=continues_answer(request.messages),
-        )
-    return Detokenizer(tokenizer, request.params.stop, keep_leading_space=True)
+    request: GenerationRequest,
+    tokenizer: Tokenizer,
+    template: ChatTemplate,
+    tags: ReasoningTags | None = None,
+) -> ReasoningRouter:
+    """The answer's text: one to messages begins a text, any other continues what was given.
+
+    ``tags``: what the template puts around a reasoning; it is routed apart from the answer.
+    """
+    if not request.messages:
+        plain = Detokenizer(tokenizer, request.params.stop, keep_leading_space=True)
+        return ReasoningRouter(plain, None, is_continued=True)
+    is_continued = continues_answer(request.messages)
+    if request.params.json_schema is not None:
+        tags = None  # the schema leaves no room for a reasoning
+    text = Detokenizer(
+        tokenizer,
+        request.params.stop + template.stop,
+        keep_leading_space=is_continued,
+        shown=tag_ids(tags, tokenizer),
+    )
+    return ReasoningRouter(text, tags, is_continued=is_continued)
 
 
 def _invalid(reason: str) -> InvalidRequestError:

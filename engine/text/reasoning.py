@@ -51,14 +51,6 @@ class AnswerText(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Routed:
-    """New text of an answer, and new text of the reasoning before it."""
-
-    answer: str = ""
-    reasoning: str = ""
-
-
 def tag_ids(tags: ReasoningTags | None, tokenizer: Tokenizer) -> frozenset[int]:
     """The control tokens that the tags are made of, for ``Detokenizer``'s ``shown``."""
     if tags is None:
@@ -91,6 +83,7 @@ class ReasoningRouter:
         self._tags = tags
         self._is_inside = tags is not None and tags.is_open and not is_continued
         self._held = ""
+        self._reasoning = ""
         self._is_after_tag = self._is_inside
 
     @property
@@ -98,43 +91,52 @@ class ReasoningRouter:
         """Whether a stop string has been found; its text was never given out."""
         return self._text.stopped
 
-    def push(self, token_id: int) -> Routed:
-        """Take the next token; text that may be the beginning of a tag is held back."""
+    def push(self, token_id: int) -> str:
+        """Take the next token; return new text of the answer.
+
+        Text that may be the beginning of a tag is held back.
+        """
         return self._route(self._text.push(token_id))
 
-    def flush(self) -> Routed:
+    def flush(self) -> str:
         """Return what was held back; the answer ends here."""
-        routed = self._route(self._text.flush())
+        answer = self._route(self._text.flush())
         rest, self._held = self._held, ""
-        last = self._give(rest)
-        return Routed(routed.answer + last.answer, routed.reasoning + last.reasoning)
+        return answer + self._give(rest)
 
-    def _route(self, text: str) -> Routed:
+    def take_reasoning(self) -> str:
+        """Text of the reasoning that no call has returned yet."""
+        text, self._reasoning = self._reasoning, ""
+        return text
+
+    def _route(self, text: str) -> str:
         if self._tags is None:
-            return Routed(answer=text)
+            return text
         self._held += text
-        answer = reasoning = ""
+        answer = ""
         while True:
             tag = self._tags.closing if self._is_inside else self._tags.opening
             before, found, after = self._held.partition(tag)
             if not found:
                 break
-            part = self._give(before.rstrip() if self._is_inside else before)
-            answer, reasoning = answer + part.answer, reasoning + part.reasoning
+            answer += self._give(before.rstrip() if self._is_inside else before)
             self._is_inside = not self._is_inside
             self._is_after_tag = True
             self._held = after
         certain = len(self._held) - _possible_tag(self._held, tag)
-        part = self._give(self._held[:certain])
+        answer += self._give(self._held[:certain])
         self._held = self._held[certain:]
-        return Routed(answer + part.answer, reasoning + part.reasoning)
+        return answer
 
-    def _give(self, text: str) -> Routed:
-        """``text`` for where it belongs; white space after a tag is the template's."""
+    def _give(self, text: str) -> str:
+        """``text`` where it is the answer's; white space after a tag is the template's."""
         if self._is_after_tag:
             text = text.lstrip()
             self._is_after_tag = not text
-        return Routed(reasoning=text) if self._is_inside else Routed(answer=text)
+        if not self._is_inside:
+            return text
+        self._reasoning += text
+        return ""
 
 
 def _written_tags(template: ChatTemplate, asked: str) -> ReasoningTags | None:

@@ -1,6 +1,7 @@
 """From a plan to tensors and back, with a decoder that shows what it was given."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 import torch
@@ -77,7 +78,7 @@ def test_a_plan_is_laid_end_to_end() -> None:
 
 def test_tokens_go_to_the_requests_that_asked() -> None:
     output = _runner().run(PLAN, lambda: False)
-    assert output.sampled == {"decode": 8, "last chunk": 11}
+    assert output.sampled == {"decode": (8,), "last chunk": (11,)}
     assert 0 < output.forward_end_ns <= output.sampled_ns
 
 
@@ -89,3 +90,63 @@ def test_a_step_without_logits_chooses_nothing() -> None:
 def test_an_interruption_reaches_the_caller() -> None:
     with pytest.raises(ForwardInterruptedError):
         _runner().run(PLAN, lambda: True)
+
+
+def _verifying(guesses: Sequence[int], known: Sequence[int] = (7,)) -> ScheduledChunk:
+    chunk = _chunk("a", (*known, *guesses), start=0, blocks=(0, 1), num_logits=1 + len(guesses))
+    return replace(chunk, num_drafts=len(guesses), known_ids=list(known))
+
+
+@pytest.mark.parametrize(
+    ("guesses", "expected"),
+    [((8, 9), (8, 9, 10)), ((8, 5), (8, 9)), ((3, 9), (8,)), ((), (8,))],
+)
+def test_choices_count_up_to_the_first_wrong_guess(
+    guesses: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    output = _runner().run(StepPlan((_verifying(guesses),)), lambda: False)
+    assert output.sampled == {"a": expected}
+
+
+class _FlatDecoder(_EchoDecoder):
+    """The same distribution after every token."""
+
+    def forward(
+        self, batch: ForwardBatch, storage: PagedStorage, interrupted: Callable[[], bool]
+    ) -> torch.Tensor:
+        del storage, interrupted
+        return torch.tensor(PROBABILITIES).log().repeat(len(batch.logit_rows), 1)
+
+
+PROBABILITIES = [0.4, 0.25, 0.2, 0.1, 0.05]
+SAMPLED = SamplingParams(temperature=1.0, top_p=1.0, min_p=0.0)
+
+
+@pytest.mark.parametrize("guess", range(5))
+def test_guessing_leaves_the_distribution_of_answers_as_it_is(guess: int) -> None:
+    """Tokens after a guess that is right with its own probability; chi-square, 4 degrees."""
+    runner = Runner(_FlatDecoder(), _runner()._storage, Sampler())
+    counts = [0] * 5
+    num_accepted = 0
+    for seed in range(4_000):
+        chunk = replace(_verifying((guess,)), params=SAMPLED, seed=seed)
+        tokens = runner.run(StepPlan((chunk,)), lambda: False).sampled["a"]
+        counts[tokens[0]] += 1
+        num_accepted += len(tokens) - 1
+        assert (tokens[0] == guess) == (len(tokens) == 2)
+    expected = [p * 4_000 for p in PROBABILITIES]
+    assert sum((c - e) ** 2 / e for c, e in zip(counts, expected, strict=True)) < 23.5  # p < 1e-4
+    assert num_accepted == counts[guess]
+
+
+def test_a_guess_is_judged_by_the_draw_that_would_have_been() -> None:
+    runner = Runner(_FlatDecoder(), _runner()._storage, Sampler())
+    for seed in range(300):
+        alone = []
+        for index in range(4):
+            chunk = replace(
+                _verifying(()), params=SAMPLED, seed=seed, sample_index=index, known_ids=[7]
+            )
+            alone += runner.run(StepPlan((chunk,)), lambda: False).sampled["a"]
+        chunk = replace(_verifying(alone[:3]), params=SAMPLED, seed=seed)
+        assert runner.run(StepPlan((chunk,)), lambda: False).sampled["a"] == tuple(alone)

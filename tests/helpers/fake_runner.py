@@ -52,6 +52,9 @@ class FakeText:
         text, self.held = self.held, ""
         return text
 
+    def take_reasoning(self) -> str:
+        return ""
+
 
 @dataclass
 class FakeRunner:
@@ -88,16 +91,27 @@ class FakeRunner:
         if interrupted():
             raise ForwardInterruptedError
         forward_end = self.clock()
-        sampled = {c.request_id: self._sample(c) for c in plan.chunks if c.num_logits}
+        sampled = {c.request_id: self._choose(c) for c in plan.chunks if c.num_logits}
         return StepOutput(sampled, forward_end, self.clock())
 
-    def _sample(self, chunk: ScheduledChunk) -> int:
+    def _choose(self, chunk: ScheduledChunk) -> tuple[int, ...]:
+        """The answer's next tokens: as many more as guesses were right."""
+        assert chunk.num_logits == 1 + chunk.num_drafts
+        chosen: list[int] = []
+        for guess in (*chunk.token_ids[chunk.num_known :], None):
+            chosen.append(self._sample(chunk, len(chosen)))
+            if chosen[-1] != guess:
+                break
+        return tuple(chosen)
+
+    def _sample(self, chunk: ScheduledChunk, num_guesses: int) -> int:
         script = self.scripts.get(chunk.request_id)
         if script is not None:
-            return script[chunk.sample_index]
-        end = chunk.start + len(chunk.token_ids)
+            return script[chunk.sample_index + num_guesses]
+        end = chunk.start + chunk.num_known + num_guesses
         context = [self.slots[self._slot(chunk, position)] for position in range(end)]
-        assert context == list(chunk.known_ids[:end]), "the blocks hold another text"
+        known = [*chunk.known_ids, *chunk.token_ids[chunk.num_known :]]
+        assert context == known[:end], "the blocks hold another text"
         return next_token([token for token in context if token is not None], self.vocab_size)
 
     def _slot(self, chunk: ScheduledChunk, position: int) -> int:

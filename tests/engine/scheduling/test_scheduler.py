@@ -203,7 +203,7 @@ def test_a_request_cancelled_during_its_step_takes_no_token() -> None:
     bench.add("a", [1, 2])
     plan = bench.scheduler.schedule()
     bench.scheduler.cancel("a")
-    assert bench.scheduler.update(plan, StepOutput({"a": 5}, 1, 2)) == []
+    assert bench.scheduler.update(plan, StepOutput({"a": (5,)}, 1, 2)) == []
 
 
 def test_a_dropped_plan_is_simply_scheduled_again() -> None:

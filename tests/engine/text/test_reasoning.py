@@ -7,7 +7,7 @@ import pytest
 
 from engine.api import Message
 from engine.text.detokenizer import Detokenizer
-from engine.text.reasoning import ReasoningRouter, ReasoningTags, Routed, find_tags, tag_ids
+from engine.text.reasoning import ReasoningRouter, ReasoningTags, find_tags, tag_ids
 from engine.text.template import ChatTemplate
 from tests.helpers.tiny_tokenizers import byte_level_tokenizer
 
@@ -85,8 +85,11 @@ class Pieces:
 
 def _route(pieces, tags=TAGS, *, is_continued=False):
     router = ReasoningRouter(Pieces(pieces), tags, is_continued=is_continued)
-    parts = [*(router.push(i) for i in range(len(pieces))), router.flush()]
-    return Routed("".join(p.answer for p in parts), "".join(p.reasoning for p in parts))
+    answer = reasoning = ""
+    for index in range(len(pieces)):
+        answer += router.push(index)
+        reasoning += router.take_reasoning()
+    return answer + router.flush(), reasoning + router.take_reasoning()
 
 
 def _cut(text, draw):
@@ -98,12 +101,12 @@ def _cut(text, draw):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("<muse>\nWhy? 1 < 2.</muse>\n\nBecause.", Routed("Because.", "Why? 1 < 2.")),
-        ("Just <b>this</b> </mu", Routed("Just <b>this</b> </mu", "")),
-        ("<muse>cut o", Routed("", "cut o")),
-        ("<muse></muse>Yes", Routed("Yes", "")),
-        ("A <muse>b</muse> c<muse>d</muse>", Routed("A c", "bd")),
-        ("  plain", Routed("  plain", "")),
+        ("<muse>\nWhy? 1 < 2.</muse>\n\nBecause.", ("Because.", "Why? 1 < 2.")),
+        ("Just <b>this</b> </mu", ("Just <b>this</b> </mu", "")),
+        ("<muse>cut o", ("", "cut o")),
+        ("<muse></muse>Yes", ("Yes", "")),
+        ("A <muse>b</muse> c<muse>d</muse>", ("A c", "bd")),
+        ("  plain", ("  plain", "")),
     ],
 )
 def test_routing_does_not_depend_on_where_tokens_end(text, expected, seed):
@@ -112,12 +115,12 @@ def test_routing_does_not_depend_on_where_tokens_end(text, expected, seed):
 
 def test_an_answer_may_begin_inside_and_a_continued_one_does_not():
     tags = ReasoningTags("<muse>", "</muse>", is_open=True)
-    assert _route(["Hm", "</muse>", "\nYes"], tags) == Routed("Yes", "Hm")
-    assert _route(["Yes, and"], tags, is_continued=True) == Routed("Yes, and", "")
+    assert _route(["Hm", "</muse>", "\nYes"], tags) == ("Yes", "Hm")
+    assert _route(["Yes, and"], tags, is_continued=True) == ("Yes, and", "")
 
 
 def test_without_tags_everything_is_answer():
-    assert _route(["<muse>", "x"], None) == Routed("<muse>x", "")
+    assert _route(["<muse>", "x"], None) == ("<muse>x", "")
 
 
 def test_tags_that_are_control_tokens_are_seen_and_others_are_not():
@@ -129,9 +132,8 @@ def test_tags_that_are_control_tokens_are_seen_and_others_are_not():
     text = Detokenizer(tokenizer, shown=shown)
     router = ReasoningRouter(text, tags, is_continued=False)
     ids = tokenizer.encode(f"{special[0]}ab{special[1]}cd", parse_special=True)
-    parts = [*map(router.push, ids), router.flush()]
-    assert "".join(p.reasoning for p in parts) == "ab"
-    assert "".join(p.answer for p in parts) == "cd"
+    assert "".join([*map(router.push, ids), router.flush()]) == "cd"
+    assert router.take_reasoning() == "ab"
     assert tag_ids(None, tokenizer) == frozenset()
 
 

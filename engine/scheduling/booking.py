@@ -1,0 +1,67 @@
+"""What a step's output means for one request, and the events its caller hears of it."""
+
+from engine.api import Event, Finished, FinishReason, PrefillProgress, TokensProduced
+from engine.scheduling.plan import StepOutput
+from engine.scheduling.request import Request
+
+
+def append_tokens(
+    request: Request,
+    tokens: tuple[int, ...],
+    output: StepOutput,
+    *,
+    eos_ids: frozenset[int],
+    limit: int,
+) -> tuple[TokensProduced, FinishReason | None]:
+    """Make ``tokens`` known, up to the one that ends the answer.
+
+    All but the last were guessed and found right; ``limit`` as for ``Request.finish_reason``.
+    """
+    taken: list[int] = []
+    text, reason = "", None
+    for token in tokens:
+        request.known_ids.append(token)
+        request.marks.note_token(output.forward_end_ns, output.sampled_ns)
+        taken.append(token)
+        is_end = token in eos_ids and not request.params.ignore_eos
+        text += "" if is_end else request.text.push(token)
+        reason = request.finish_reason(eos_ids=eos_ids, limit=limit)
+        if reason is not None:
+            break
+    num_accepted = min(len(taken), len(tokens) - 1)
+    request.num_accepted += num_accepted
+    if reason is not None and not request.text.stopped:
+        text += request.text.flush()
+    is_first = request.num_output == len(taken)
+    produced = TokensProduced(
+        request.request_id,
+        text,
+        tuple(taken),
+        (output.sampled_ns,) * len(taken),
+        is_first=is_first,
+        timeline=request.timeline() if is_first else None,
+        num_accepted=num_accepted,
+        reasoning=request.text.take_reasoning(),
+    )
+    return produced, reason
+
+
+def progress(request: Request) -> PrefillProgress:
+    """How far the prompt is."""
+    return PrefillProgress(
+        request.request_id, request.num_computed, request.num_cached, request.num_prompt
+    )
+
+
+def held_back(request: Request) -> list[Event]:
+    """The text that was kept back, where the answer ends early."""
+    text = "" if request.text.stopped else request.text.flush()
+    reasoning = request.text.take_reasoning()
+    if not text and not reasoning:
+        return []
+    return [TokensProduced(request.request_id, text, (), (), reasoning=reasoning)]
+
+
+def ending(request: Request, reason: FinishReason) -> list[Event]:
+    """The last events of an answer that ends early."""
+    return [*held_back(request), Finished(request.request_id, reason, request.timeline())]

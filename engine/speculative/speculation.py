@@ -1,0 +1,48 @@
+"""Drafter and pace together: what the scheduler asks."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from typing_extensions import override
+
+from engine.metrics import Clock, now_ns
+from engine.scheduling.drafting import Drafter, DraftQuery, Speculator
+from engine.speculative.pace import SpeculationPace
+
+
+class Speculation(Speculator):
+    """As many guesses as pay, and none where none does."""
+
+    def __init__(
+        self, drafter: Drafter, pace: SpeculationPace | None = None, clock: Clock = now_ns
+    ) -> None:
+        self._drafter = drafter
+        self._pace = SpeculationPace() if pace is None else pace
+        self._clock = clock
+
+    @override
+    def drafts(self, queries: Sequence[DraftQuery]) -> list[tuple[int, ...]]:
+        wanted = self._pace.lengths(tuple(query.request_id for query in queries))
+        capped = [
+            replace(query, most=min(query.most, length))
+            for query, length in zip(queries, wanted, strict=True)
+        ]
+        if not any(query.most for query in capped):
+            return [()] * len(queries)
+        start = self._clock()
+        drafts = self._drafter.propose(capped)
+        self._pace.note_drafting(sum(map(len, drafts)), self._clock() - start)
+        return drafts
+
+    @override
+    def note_step(self, num_rows: int, duration_ns: int) -> None:
+        self._pace.note_step(num_rows, duration_ns)
+
+    @override
+    def note_outcome(self, request_id: str, num_drafted: int, num_accepted: int) -> None:
+        self._pace.note_outcome(request_id, num_drafted, num_accepted)
+
+    @override
+    def forget(self, request_id: str) -> None:
+        self._pace.forget(request_id)
+        self._drafter.forget(request_id)

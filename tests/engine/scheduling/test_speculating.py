@@ -1,0 +1,155 @@
+"""Guesses change how many steps an answer takes, and nothing else."""
+
+import random
+
+import pytest
+
+from engine.api import FinishReason, TokensProduced
+from engine.scheduling.drafting import Speculator
+from tests.helpers.fake_runner import FakeText, expected_answer
+from tests.helpers.scheduling import Bench, make_config
+
+VOCAB = 89
+
+
+class Guesser(Speculator):
+    """Knows the answers, and tells each token rightly with a probability of ``skill``."""
+
+    def __init__(self, answers, skill, most=5, seed=0):
+        self.answers = answers
+        self.skill = skill
+        self.most = most
+        self.draw = random.Random(seed)
+        self.outcomes = []
+        self.rows = []
+        self.forgotten = []
+
+    def drafts(self, queries):
+        drafts = []
+        for query in queries:
+            rest = self.answers[query.request_id][query.sample_index :]
+            length = min(self.draw.randrange(self.most + 1), query.most)
+            drafts.append(
+                tuple(t if self.draw.random() < self.skill else VOCAB for t in rest[:length])
+            )
+        return drafts
+
+    def note_step(self, num_rows, duration_ns):
+        assert duration_ns > 0
+        self.rows.append(num_rows)
+
+    def note_outcome(self, request_id, num_drafted, num_accepted):
+        assert 0 <= num_accepted <= num_drafted
+        self.outcomes.append((request_id, num_drafted, num_accepted))
+
+    def forget(self, request_id):
+        self.forgotten.append(request_id)
+
+
+def _bench(guesser, **config):
+    bench = Bench(make_config(**config))
+    bench.scheduler.speculate(guesser)
+    return bench
+
+
+@pytest.mark.parametrize("skill", [0.0, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_answers_are_the_same_whatever_is_guessed(skill, seed):
+    prompts = {"a": [1, 2, 3], "b": [4] * 9, "c": [5, 6]}
+    answers = {name: expected_answer(p, 24, VOCAB) for name, p in prompts.items()}
+    bench = _bench(Guesser(answers, skill, seed=seed), num_blocks=30, context_length=60)
+    for name, prompt in prompts.items():
+        bench.add(name, prompt, max_tokens=20)
+    bench.run()
+    for name in prompts:
+        assert bench.tokens(name) == answers[name][:20]
+        assert bench.text(name) == "".join(map(chr, answers[name][:20]))
+        assert bench.reason(name) is FinishReason.MAX_TOKENS
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_answers_stay_the_same_when_blocks_are_short(seed):
+    prompts = {"a": [1, 2, 3], "b": [4] * 9, "c": [5, 6, 7, 8, 9]}
+    answers = {name: expected_answer(p, 30, VOCAB) for name, p in prompts.items()}
+    bench = _bench(Guesser(answers, 0.7, seed=seed), num_blocks=11, context_length=40)
+    for name, prompt in prompts.items():
+        bench.add(name, prompt, max_tokens=22)
+    bench.run()
+    for name in prompts:
+        assert bench.tokens(name) == answers[name][:22]
+
+
+def test_right_guesses_save_steps_and_are_marked():
+    answers = {"a": expected_answer([1, 2], 30, VOCAB)}
+    guesser = Guesser(answers, 1.0, most=4)
+    bench = _bench(guesser)
+    bench.add("a", [1, 2], max_tokens=21)
+    bench.run()
+    produced = [e for e in bench.events if isinstance(e, TokensProduced)]
+    assert len(produced) < 15
+    assert all(e.num_accepted == len(e.token_ids) - 1 for e in produced[:-1])
+    assert all(len(e.times_ns) == len(e.token_ids) for e in produced)
+    timeline = bench.finished("a").timeline
+    assert timeline.num_output_tokens == 21
+    assert timeline.num_accepted_tokens == sum(e.num_accepted for e in produced)
+    assert timeline.num_drafted_tokens == sum(drafted for _, drafted, _ in guesser.outcomes)
+    assert [e.is_first for e in produced] == [True] + [False] * (len(produced) - 1)
+
+
+def test_an_end_among_the_guesses_ends_the_answer_there():
+    answer = expected_answer([1, 2], 30, VOCAB)
+    end = answer[7]
+    first = answer.index(end)
+    bench = Bench(make_config(), eos_ids=frozenset({end}))
+    bench.scheduler.speculate(Guesser({"a": answer}, 1.0))
+    bench.add("a", [1, 2], max_tokens=30)
+    bench.run()
+    assert bench.tokens("a") == answer[: first + 1]
+    assert bench.reason("a") is FinishReason.END_OF_TEXT
+    assert bench.kv.num_live_blocks == 0
+
+
+def test_a_stop_string_among_the_guesses_ends_the_answer_there():
+    answer = expected_answer([1, 2], 30, VOCAB)
+    stop = answer[5]
+    bench = _bench(Guesser({"a": answer}, 1.0))
+    bench.add("a", [1, 2], FakeText(stop_token=stop), max_tokens=30)
+    bench.run()
+    assert bench.text("a") == "".join(map(chr, answer[: answer.index(stop)]))
+    assert bench.reason("a") is FinishReason.STOP_STRING
+
+
+def test_nothing_is_guessed_without_a_cache_or_under_a_constraint():
+    answers = {"a": expected_answer([1, 2], 30, VOCAB)}
+    without = _bench(Guesser(answers, 1.0), kv_cache=False)
+    without.add("a", [1, 2], max_tokens=10)
+    without.run()
+    assert without.tokens("a") == answers["a"][:10]
+    assert without.finished("a").timeline.num_drafted_tokens == 0
+
+    bound = _bench(Guesser(answers, 1.0))
+    bound.add("a", [1, 2], max_tokens=10)
+    bound.scheduler._waiting["a"].constraint = object()
+    bound.run()
+    assert bound.finished("a").timeline.num_drafted_tokens == 0
+
+
+def test_the_speculator_hears_of_steps_that_only_decode_and_of_the_end():
+    answers = {"a": expected_answer([1, 2], 30, VOCAB)}
+    guesser = Guesser(answers, 1.0)
+    bench = _bench(guesser)
+    bench.add("a", [1, 2], max_tokens=12)
+    bench.run()
+    assert guesser.forgotten == ["a"]
+    assert sum(guesser.rows) >= 11
+    assert all(rows <= 6 for rows in guesser.rows)
+
+
+def test_guesses_stay_within_the_budget_of_a_step():
+    answers = {name: expected_answer([i, 2], 30, VOCAB) for i, name in enumerate("abcd")}
+    guesser = Guesser(answers, 1.0, most=8)
+    bench = _bench(guesser, max_batch_tokens=8, num_blocks=40)
+    for i, name in enumerate("abcd"):
+        bench.add(name, [i, 2], max_tokens=20)
+    bench.run()
+    assert max(plan.num_tokens for plan in bench.runner.plans) <= 8
