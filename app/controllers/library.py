@@ -89,7 +89,7 @@ class LibraryController(QObject):
         """Look through all folders again, and read every header again."""
         self._entries.clear()
         self._show()
-        self._search.start()
+        self._search.start("" if self._model.info is None else self._model.info.path)
 
     @Slot(str)
     def add(self, path: str) -> None:

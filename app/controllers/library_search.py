@@ -69,14 +69,15 @@ class LibrarySearch(QObject):
         self.places: tuple[Place, ...] = ()
         self.unreachable: tuple[Unreachable, ...] = ()
 
-    def start(self) -> None:
-        """Look through all folders again."""
+    def start(self, loaded: str = "") -> None:
+        """Look through all folders again; and beside ``loaded``, the model that answers."""
         self._number += 1
         self._search = None
         self.is_running = True
         self.unreachable = ()
         self.changed.emit()
-        self._tasks.run(known_places, partial(self._on_places, self._number), self.failed.emit)
+        on_places = partial(self._on_places, self._number, loaded)
+        self._tasks.run(known_places, on_places, self.failed.emit)
 
     def look_beside(self, path: str) -> None:
         """Look at one model that was opened, and at its folder."""
@@ -93,11 +94,11 @@ class LibrarySearch(QObject):
 
     # ------------------------------------------------------------------ inside
 
-    def _on_places(self, number: int, places: list[Place]) -> None:
+    def _on_places(self, number: int, loaded: str, places: list[Place]) -> None:
         if number != self._number:
             return  # another search has begun, or the app ends
         self.places = tuple(places)
-        self._search = _everything(self._folders(), map(Path, self._opened()))
+        self._search = _everything(self._folders(), map(Path, self._opened(loaded)))
         self.changed.emit()
         self._go_on(self._search)
 
@@ -108,9 +109,8 @@ class LibrarySearch(QObject):
     def _added(self) -> list[Path]:
         return [Path(line) for line in self._lines("library_folders")]
 
-    def _opened(self) -> list[str]:
-        chosen = self._settings.text("model_path")
-        paths = [chosen, *self._settings.recent_models()]
+    def _opened(self, loaded: str) -> list[str]:
+        paths = [loaded, self._settings.text("model_path"), *self._settings.recent_models()]
         return list(dict.fromkeys(path for path in paths if path))
 
     def _go_on(self, search: Iterator[Found]) -> None:

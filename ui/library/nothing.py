@@ -94,4 +94,5 @@ class NoModels(QWidget):
         self._column.setFixedWidth(width)
         # a centred layout asks no label how high its lines are at this width
         for label in (self._title, self._words, self._trouble):
+            label.setMinimumHeight(0)  # which the answer would not go below
             label.setFixedHeight(max(0, label.heightForWidth(width)))

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QMessageBox, QPushButton
 
-from app.composition import EngineInspector
+from app.composition import EngineInspector, StartOptions
 from app.controllers.library_search import take_some
 from tests.helpers.gguf_files import llama_parameters, write_llama
 from ui.library.page import LibraryPage
@@ -134,6 +134,14 @@ def test_the_folder_of_a_loaded_model_is_looked_at_first_thing(make_desk, tmp_pa
     desk.window.show_library()
     assert list(rows(desk)) == ["opened"]
     assert page_of(desk).current_path == str(path)
+
+
+def test_a_model_named_on_the_command_line_is_listed(make_desk, tmp_path):
+    path = write_llama(tmp_path / "named.gguf", llama_parameters(), four_bit=True)
+    desk = make_desk(has_model=False, options=StartOptions(model=str(path))).begin()
+    assert desk.application.services.settings.recent_models() == []
+    desk.window.show_library()
+    assert list(rows(desk)) == ["named"]
 
 
 def test_models_of_other_programs_can_be_left_out(library, tmp_path):
