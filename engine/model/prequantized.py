@@ -68,8 +68,10 @@ def read_scheme(folder: Path) -> Scheme | None:
     layout = section.text("version", "gemm").lower()
     if method == "awq" and layout != "gemm":
         raise section.unsupported(f"AWQ weights in the order {layout[:40]!a}")
-    is_second = section.text("checkpoint_format", "gptq") == "gptq_v2"
-    return Scheme(method, bits, 0 if is_second else 1)
+    form = section.text("checkpoint_format", "gptq")
+    if method == "gptq" and form not in {"gptq", "gptq_v2"}:
+        raise section.unsupported(f"GPTQ weights in the form {form[:40]!a}")
+    return Scheme(method, bits, 0 if form == "gptq_v2" else 1)
 
 
 def _compressed_bits(section: Fields) -> int:

@@ -191,6 +191,10 @@ def test_plain_folders_have_no_scheme(tmp_path):
     [
         ({"quant_method": "magic"}, "magic"),
         ({"quant_method": "gptq", "bits": 3}, "3 bits"),
+        ({"quant_method": "gptq", "bits": 2}, "2 bits"),
+        ({"quant_method": "gptq", "bits": 4, "checkpoint_format": "marlin"}, "marlin"),
+        ({**compressed_config(8), "format": "int-quantized"}, "int-quantized"),
+        ({**compressed_config(4), "format": "nvfp4-pack-quantized"}, "nvfp4"),
         ({"quant_method": "awq", "bits": 4, "version": "gemv"}, "gemv"),
         ({**compressed_config(4), "format": "float-quantized"}, "float-quantized"),
         (compressed_config(2), "2 bits"),
@@ -198,8 +202,9 @@ def test_plain_folders_have_no_scheme(tmp_path):
     ],
 )
 def test_unsupported(tmp_path, section, named):
-    with pytest.raises(ModelUnsupportedError, match=named):
+    with pytest.raises(ModelUnsupportedError, match=named) as caught:
         read_scheme(write_config(tmp_path, quantization_config=section))
+    assert str(caught.value).endswith("which this version cannot run.")
 
 
 @pytest.mark.parametrize(

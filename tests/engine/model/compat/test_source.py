@@ -8,9 +8,11 @@ import pytest
 import safetensors.torch
 import torch
 
+from engine.api import Device, ModelOptions
 from engine.errors import ModelCorruptError, ModelUnsupportedError
 from engine.model.compat.source import CompatSource
-from engine.model.loader import open_checkpoint
+from engine.model.loader import load_model, open_checkpoint
+from tests.engine.model.test_prequantized import SCHEMES
 from tests.helpers.compat_folders import change_config, random_model, write_model
 
 
@@ -127,3 +129,37 @@ def test_native_models_can_take_this_path(tmp_path):
     model.save_pretrained(tmp_path)
     with closing(CompatSource.open(tmp_path)) as source:
         assert source.config.num_kv_heads == 2
+
+
+@pytest.mark.parametrize("scheme", ["gptq4", "gptq_act", "packed8", "nf4", "int8"])
+def test_matrices_quantised_before_they_were_published(tmp_path, scheme):
+    """What no native decoder runs is unpacked by the same reader."""
+    section, quantise, _kind = SCHEMES[scheme]
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4}
+    write_model(tmp_path, "gpt_neox", **sizes)
+    exact = {}
+
+    def pack(tensors):
+        for name in [n for n in tensors if n.endswith(".weight") and ".layers." in n]:
+            if tensors[name].dim() == 2:
+                parts, exact[name] = quantise(tensors.pop(name))
+                module = name.removesuffix(".weight")
+                tensors |= {f"{module}.{p}": v.contiguous() for p, v in parts.items()}
+
+    change_weights(tmp_path, pack)
+    change_config(tmp_path, quantization_config=section)
+    assert len(exact) == 12
+    with closing(open_checkpoint(tmp_path)) as source:
+        assert isinstance(source, CompatSource)
+        for name, values in exact.items():
+            read = source.weight(name).dequantize()
+            torch.testing.assert_close(read, values.float(), rtol=1e-4, atol=1e-4)
+    loaded = load_model(ModelOptions(str(tmp_path), device=Device.CPU, threads=1), [].append, bool)
+    assert "compatibility path" in loaded.info.kernels[0]
+
+
+def test_a_method_that_is_not_unpacked_is_one_sentence(folder):
+    change_config(folder, quantization_config={"quant_method": "quip", "bits": 2})
+    with pytest.raises(ModelUnsupportedError, match="quantised by 'quip'") as caught:
+        open_checkpoint(folder)
+    assert str(caught.value).endswith("which this version cannot run.")
