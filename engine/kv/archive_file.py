@@ -108,6 +108,7 @@ class ArchiveFile:
     def _begin(self, path: Path) -> IO[bytes]:
         file = path.open("w+b")
         file.write(self._start)
+        file.flush()
         return file
 
     def _problem(self, file: IO[bytes], header: ArchiveHeader) -> str | None:

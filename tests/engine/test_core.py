@@ -1,20 +1,24 @@
 """One synchronous step after the other: requests, failures, and models that come and go."""
 
 import time
+from typing import Literal
 
 import pytest
 
 from engine.api import (
+    CacheMiss,
     Event,
     Failure,
     Finished,
     FinishReason,
     GenerationRequest,
     Message,
+    MissKind,
     ModelFailed,
     ModelOptions,
     ModelReady,
     ModelUnloaded,
+    Overflow,
     PromptTokenized,
     RequestFailed,
     SamplingParams,
@@ -394,3 +398,109 @@ def test_without_a_cache_the_answer_is_the_same() -> None:
         core.submit(_request("a", max_tokens=9, ignore_eos=True))
         texts.append(_text(_run(core), "a"))
     assert texts[0] == texts[1]
+
+
+def _chat(turns: int) -> tuple[Message, ...]:
+    pairs = [Message(role, f"{role[0]}{turn:03d}") for turn in range(turns) for role in _ROLES]
+    return (*pairs, Message("user", "last"))
+
+
+_ROLES: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
+
+
+@pytest.mark.parametrize("overflow", [Overflow.DROP_OLDEST, Overflow.KEEP_ENDS])
+def test_a_conversation_that_outgrew_the_context_says_what_was_left_out(
+    overflow: Overflow,
+) -> None:
+    models = FakeModels(scripts={"a": _script("x")})
+    core = _loaded(models)
+    messages = _chat(9)
+    (event,) = core.submit(GenerationRequest("a", 0, messages=messages, overflow=overflow))
+    assert isinstance(event, PromptTokenized)
+    left_out = event.left_out
+    assert left_out is not None
+    kept = (*messages[: left_out.first], *messages[left_out.first + left_out.num_messages :])
+    assert core.count_tokens("", kept) == (0, event.num_prompt_tokens)
+    whole = core.count_tokens("", messages)[1]
+    assert whole == event.num_prompt_tokens + left_out.num_tokens
+    timeline = _finish(_run(core), "a").timeline
+    assert timeline is not None
+    assert timeline.left_out == left_out
+
+
+def test_a_conversation_that_outgrew_the_context_is_refused_by_default() -> None:
+    core = _loaded(FakeModels())
+    (event,) = core.submit(GenerationRequest("a", 0, messages=_chat(9)))
+    assert isinstance(event, RequestFailed)
+    assert event.failure.code == "prompt_too_long"
+    needed, limit = event.failure.details["needed"], event.failure.details["limit"]
+    assert (needed, limit) == (core.count_tokens("", _chat(9))[1], 47)
+
+
+def test_a_prompt_that_just_fits_is_taken() -> None:
+    core = _loaded(FakeModels(scripts={"a": [letter("x")] * 3}))
+    (event,) = core.submit(_request("a", "x" * 47))
+    assert event == PromptTokenized("a", 47)
+    assert _finish(_run(core), "a").reason is FinishReason.CONTEXT_FULL
+    (event,) = core.submit(_request("b", "x" * 48))
+    assert isinstance(event, RequestFailed)
+
+
+def test_answers_tell_why_their_prompt_was_not_cached_across_loads() -> None:
+    models = FakeModels()
+    core = models.make_core()
+
+    def ask(request_id: str, prompt: str) -> CacheMiss | None:
+        core.submit(
+            GenerationRequest(
+                request_id,
+                0,
+                SamplingParams(max_tokens=2, ignore_eos=True),
+                prompt=prompt,
+                conversation_id="chat",
+            )
+        )
+        timeline = _finish(_run(core), request_id).timeline
+        assert timeline is not None
+        return timeline.cache_miss
+
+    core.load(OPTIONS)
+    assert ask("1", "x" * 20) == CacheMiss(MissKind.FIRST_TURN, 0, 19)
+    assert ask("2", "x" * 20 + "yz") is None
+    core.load(OPTIONS)
+    assert ask("3", "x" * 20 + "yz") == CacheMiss(MissKind.RELOADED, 0, 21)
+    core.load(ModelOptions("other.gguf"))
+    assert ask("4", "x" * 20 + "yz") == CacheMiss(MissKind.MODEL_CHANGED, 0, 21)
+    models.config = make_config(prefix_cache=False)
+    core.load(OPTIONS)
+    assert ask("5", "x" * 20) == CacheMiss(MissKind.CACHE_OFF, 0, 20)
+
+
+def test_the_budget_of_cached_blocks_comes_with_the_options() -> None:
+    core = FakeModels().make_core()
+    block_bytes = make_config().kv.bytes_per_block
+    core.load(ModelOptions("fake.gguf", prefix_cache_bytes=2 * block_bytes + 1))
+    core.submit(_request("a", "x" * 30, max_tokens=1, ignore_eos=True))
+    _run(core)
+    assert core.stats().kv_cached_blocks == 2
+
+
+def test_thirty_two_requests_at_once_complete() -> None:
+    config = make_config(num_blocks=24, context_length=48, max_streams=32)
+    core = _loaded(FakeModels(config=config))
+    prompts = {str(n): [5 + n, 9, 2 * n % 60] for n in range(32)}
+    params = SamplingParams(max_tokens=20, ignore_eos=True)
+    for name, ids in prompts.items():
+        core.submit(GenerationRequest(name, 0, params, prompt_ids=tuple(ids)))
+    events = _run(core)
+    vocab_size = core.info.vocab_size if core.info is not None else 0
+    for name, ids in prompts.items():
+        produced = [
+            t
+            for e in events
+            if isinstance(e, TokensProduced)
+            for t in e.token_ids
+            if e.request_id == name
+        ]
+        assert produced == expected_answer(ids, 20, vocab_size)
+    assert core.stats().kv_live_blocks == 0
