@@ -26,13 +26,12 @@ from engine.quant import ggml_k, ggml_tables
 from engine.quant.ggml_blocks import Bytes, grouped_int4, grouped_int8, half, nibbles
 from engine.quant.ggml_types import GgmlType
 from engine.quant.layout import DenseWeight, Weight
-
-_FOUR_BIT = frozenset({GgmlType.Q4_0, GgmlType.Q4_1, GgmlType.Q2_K, GgmlType.Q3_K, GgmlType.Q4_K})
+from engine.quant.stored import FOUR_BIT_TYPES
 
 
 def is_four_bit(kind: GgmlType) -> bool:
     """Whether decoding gives a GroupedInt4Weight."""
-    return kind in _FOUR_BIT
+    return kind in FOUR_BIT_TYPES
 
 
 def can_decode(kind: GgmlType) -> bool:

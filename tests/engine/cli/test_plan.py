@@ -1,12 +1,15 @@
 """The plan and roofline commands, as a shell runs them."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from engine.__main__ import main
 from engine.api import Device
 from engine.devices import GpuInfo
+from engine.kernels.library import open_core
 from engine.planner.machine import look_at_machine
 from engine.roofline import measuring
 from engine.roofline.ceilings import Ceilings, read_ceilings, write_ceilings
@@ -85,3 +88,36 @@ def test_roofline_measures_and_keeps(monkeypatch, tmp_path, capsys):
     assert read_ceilings(path) == Ceilings(**values)
     assert main(["roofline", "--threads", "1", "--roofline", str(path)]) == 0
     assert "GFLOP/s" in capsys.readouterr().out
+
+
+def test_a_shipped_name_needs_no_torch(kept):
+    """Answers at once: torch takes seconds to import."""
+    script = (
+        "import sys; from engine.__main__ import main;"
+        f"assert main(['plan', 'llama-13b', '--json', '--device', 'cpu', '--roofline', {kept!r}]) == 0;"
+        "assert 'torch' not in sys.modules"
+    )
+    if open_core() is None:
+        pytest.skip("torch's own products must be tried out where there is no native core")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert json.loads(done.stdout)["kv_bytes_per_token"] > 0
+
+
+def test_sixteen_bits_by_either_name(capsys):
+    found = []
+    for kind in ("bf16", "fp16"):
+        words = ["plan", "llama-13b", "--kv", kind, "--no-speed", "--device", "cpu", "--json"]
+        assert main(words) == 0
+        found.append(json.loads(capsys.readouterr().out)["kv_bytes_per_token"])
+    assert found == [40 * 2 * 5_120 * 2] * 2
+
+
+def test_a_budget_for_the_card(monkeypatch, capsys):
+    card = GpuInfo("card", 8 * GIB, 7 * GIB, (8, 6))
+    monkeypatch.setattr("engine.planner.machine.find_gpu", lambda: card)
+    words = ["plan", "smollm2-1.7b", "--no-speed", "--json", "--context", "512"]
+    assert main([*words, "--gpu-budget", str(GIB)]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert 0 < values["cpu_layers"] < 24
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["cpu_layers"] == 0
