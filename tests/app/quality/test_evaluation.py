@@ -1,5 +1,6 @@
 """How the engine's evaluation is started, and what is read of it."""
 
+import subprocess
 import sys
 
 from app.quality.evaluation import (
@@ -18,6 +19,18 @@ def test_the_interpreter_runs_the_engine_and_a_frozen_app_runs_itself(monkeypatc
     assert engine_command() == [sys.executable, "-m", "engine"]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert engine_command() == [sys.executable, ENGINE_WORD]
+
+
+def test_the_apps_own_program_is_the_engine_where_the_first_word_says_so():
+    done = subprocess.run(
+        [sys.executable, "-m", "app", ENGINE_WORD, "eval", "--help"],
+        cwd=engine_folder(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--progress" in done.stdout
 
 
 def test_it_is_started_beside_the_engine():
