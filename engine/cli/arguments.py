@@ -27,6 +27,8 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     _add_plan(commands.add_parser("plan", help="what a model will take, before it is loaded"))
     _add_roofline(commands.add_parser("roofline", help="measure what this machine can do"))
     options = parser.parse_args(argv)
+    if options.command == "bench" and options.prompt_tokens is None:
+        options.prompt_tokens = 4_000 if options.mixed else 512
     if options.command == "chat":
         if options.json and options.prompt is None:
             chat.error("--json needs --prompt")
@@ -119,7 +121,8 @@ def _add_chat(parser: argparse.ArgumentParser) -> None:
 def _add_bench(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
     add = parser.add_argument
-    add("--prompt-tokens", type=_integer(1), default=512, metavar="N", help="default: 512")
+    prompt = "default: 512; with --mixed 4000"
+    add("--prompt-tokens", type=_integer(1), metavar="N", help=prompt)
     add(
         "--new-tokens",
         type=_integer(1),
@@ -129,6 +132,8 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     )
     add("--streams", type=_integer(1), default=1, metavar="N", help="answers at once (default: 1)")
     add("--seed", type=_integer(0), default=0, metavar="N", help="of the random prompts")
+    mixed = "what a stream feels of a long prompt, with and without chunks"
+    add("--mixed", action="store_true", help=mixed)
 
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:

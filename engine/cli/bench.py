@@ -20,6 +20,7 @@ import psutil
 
 from engine.api import GenerationRequest, ModelInfo, ModelOptions, SamplingParams
 from engine.cli.arguments import model_options
+from engine.cli.mixed import Mixed
 from engine.cli.session import Answer, Session, itl_ms
 from engine.cli.terminal import LoadLine, StopOnInterrupt
 from engine.errors import InvalidRequestError
@@ -30,12 +31,12 @@ _WARM_UP_NEW = 4
 
 def run_bench(options: argparse.Namespace) -> int:
     """Run the command; returns the exit code. Raises EngineError and KeyboardInterrupt."""
-    progress = LoadLine()
-    try:
-        session = Session(bench_options(options), progress)
-    finally:
-        progress.clear()
     rng = random.Random(options.seed)  # noqa: S311 - prompts to measure with, not secrets
+    if options.mixed:
+        result = _run_mixed(rng, options)
+        print(json.dumps(result) if options.json else _table(result))
+        return 0
+    session = _load(bench_options(options))
     check_room(session.info, options)
     prompt, new = min(_WARM_UP_PROMPT, options.prompt_tokens), _WARM_UP_NEW
     _measure(session, _prompts(rng, session.info, options.streams, prompt), new)
@@ -50,6 +51,25 @@ def bench_options(options: argparse.Namespace) -> ModelOptions:
     """How the model is loaded: with room for all streams at once."""
     wanted = model_options(options)
     return replace(wanted, max_streams=max(wanted.max_streams, options.streams))
+
+
+def _load(wanted: ModelOptions) -> Session:
+    progress = LoadLine()
+    try:
+        return Session(wanted, progress)
+    finally:
+        progress.clear()
+
+
+def _run_mixed(rng: random.Random, options: argparse.Namespace) -> dict[str, object]:
+    with StopOnInterrupt() as interrupt:
+        mixed = Mixed(
+            bench_options(options),
+            options.prompt_tokens,
+            lambda info, length: _prompts(rng, info, 1, length)[0],
+            interrupt.is_stopped,
+        )
+        return mixed.measure(_load)
 
 
 def _prompts(

@@ -47,6 +47,7 @@ class Answer:
     def take(self, event: Event) -> None:
         """Add what ``event`` says. Raises ReportedFailureError when the request failed."""
         if isinstance(event, TokensProduced):
+            self.timeline = self.timeline or event.timeline
             self.text += event.text
             self.token_ids += event.token_ids
             self.times_ns += event.times_ns
@@ -90,9 +91,14 @@ def itl_ms(times_ns: Iterable[list[int]]) -> dict[str, float] | None:
 class Session:
     """One loaded model and its requests, each driven to its end."""
 
-    def __init__(self, options: ModelOptions, on_progress: Callable[[LoadProgress], None]) -> None:
+    def __init__(
+        self,
+        options: ModelOptions,
+        on_progress: Callable[[LoadProgress], None],
+        make_core: Callable[[], EngineCore] = EngineCore,
+    ) -> None:
         """Load the model. Raises an EngineError when that fails."""
-        self._core = EngineCore()
+        self._core = make_core()
         self._numbers = itertools.count(1)
         info: ModelInfo | None = None
 
@@ -139,6 +145,37 @@ class Session:
             raise
         return list(answers.values())
 
+    def join(
+        self,
+        stream: GenerationRequest,
+        guest: Callable[[], GenerationRequest],
+        after: int,
+        is_stopped: Callable[[], bool],
+    ) -> tuple[Answer, Answer]:
+        """Let a guest join a stream that has ``after`` tokens; both end with the guest's first.
+
+        Raises an EngineError when one of them fails, or the stream ends before that.
+        """
+        answers = {stream.request_id: Answer()}
+        try:
+            self._take(self._core.submit(stream), answers, _ignore)
+            self._step_until(lambda: len(answers[stream.request_id].token_ids) >= after, answers)
+            joined = guest()
+            answers[joined.request_id] = Answer()
+            self._take(self._core.submit(joined), answers, _ignore)
+            self._step_until(
+                lambda: bool(answers[joined.request_id].token_ids) or is_stopped(), answers
+            )
+        finally:
+            self._core.cancel_all()
+        return answers[stream.request_id], answers[joined.request_id]
+
+    def _step_until(self, is_done: Callable[[], bool], answers: dict[str, Answer]) -> None:
+        while not is_done():
+            self._take(self._core.step(), answers, _ignore)
+            if any(answer.finish_reason is not None for answer in answers.values()):
+                raise EngineError("A stream ended too early to be measured; use a longer context.")
+
     @staticmethod
     def _take(
         events: Iterable[Event], answers: dict[str, Answer], on_text: Callable[[str], None]
@@ -148,3 +185,7 @@ class Session:
                 answers[event.request_id].take(event)
             if isinstance(event, TokensProduced) and event.text:
                 on_text(event.text)
+
+
+def _ignore(_text: str) -> None:
+    return

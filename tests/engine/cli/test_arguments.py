@@ -53,6 +53,11 @@ def test_nf4_is_for_eval() -> None:
     assert model_options(options).weights is Precision.FP32
 
 
+def test_a_mixed_bench_reads_a_long_prompt() -> None:
+    assert parse(["bench", "--model", "m", "--mixed"]).prompt_tokens == 4_000
+    assert parse(["bench", "--model", "m", "--mixed", "--prompt-tokens", "9"]).prompt_tokens == 9
+
+
 def test_bench_defaults() -> None:
     options = parse(["bench", "--model", "m"])
     assert (options.prompt_tokens, options.new_tokens, options.streams) == (512, 128, 1)
