@@ -19,6 +19,7 @@ from engine.planner.room import Memory, Verdict
 from engine.planner.wish import DEFAULT_CONTEXT, Wish
 from engine.quant.int4_cpu import has_fast_int4
 from engine.quant.int8_cpu import has_fast_int8
+from tests.helpers.family_folders import FAMILIES, write_family, write_gptq
 from tests.helpers.gguf_files import ARRAY, STRING, llama_metadata, llama_parameters, write_llama
 
 KEYS = {
@@ -163,6 +164,26 @@ def test_a_tiny_model_takes_what_was_planned(precision, tmp_path):
     metadata["tokenizer.ggml.merges"] = (ARRAY, (STRING, ["a b"]))
     path = write_llama(tmp_path / "tiny.gguf", llama_parameters(), metadata)
     check_against_truth(path, precision, 256)
+
+
+@pytest.mark.parametrize("kv", list(KVPrecision))
+@pytest.mark.parametrize("kind", ["gemma3", "mixture", "gptq"])
+def test_a_folder_takes_what_was_planned_however_the_cache_is_kept(tmp_path, kind, kv):
+    folder = tmp_path / kind
+    if kind == "gptq":
+        write_gptq(folder, FAMILIES["llama"])
+    else:
+        write_family(folder, FAMILIES[kind])
+    wish = Wish(Precision.AUTO, kv, 512)
+    made = plan(find_blueprint(folder), wish, replace(ROOMY, target=here()))
+    options = ModelOptions(str(folder), device=Device.CPU, threads=1, context_length=512, kv=kv)
+    model = load_model(options, [].append, bool)
+    cache = model.storage.nbytes * 512 // (16 * model.config.kv.num_blocks)
+    assert model.info.precision.value == made.weights
+    assert made.kv_allocated_bytes == cache
+    assert made.weights_bytes == pytest.approx(model.info.weights_bytes, rel=0.05)
+    truth = model.info.weights_bytes + cache
+    assert made.weights_bytes + made.kv_allocated_bytes == pytest.approx(truth, rel=0.05)
 
 
 def test_windows_are_capped_where_they_are_needed_and_whole_where_they_are_kept():
