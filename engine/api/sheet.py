@@ -35,7 +35,7 @@ class PrecisionFit:
 class ModelSheet:
     """One model on disk, read by its header alone.
 
-    ``stored``: how the file keeps most weights ("Q4_K", "BF16", "GPTQ"). ``default``: what AUTO
+    ``stored``: how the file keeps its layers ("Q4_K, Q6_K", "BF16", "GPTQ"). ``default``: what AUTO
     would choose. ``fits`` has a line for each precision, with the memory that was free then.
     ``calibration_s``: about how long the activation-aware choice of INT4 weights would take here,
     None where it gains nothing or is not possible; ``is_calibrated``: it has been made and kept.
