@@ -8,7 +8,7 @@ from ctypes import POINTER, Structure, c_char_p, c_float, c_int32, c_int64, c_vo
 
 KIND_INT4, KIND_INT8_GROUPED, KIND_INT8_ROWS = 0, 1, 2
 ACTIVATIONS = {"silu": 0, "gelu_tanh": 1}
-KV_FP32, KV_BF16 = 0, 1
+KV_FP32, KV_BF16, KV_FP16, KV_INT8, KV_INT4 = range(5)
 
 
 class Matrix(Structure):
@@ -93,6 +93,7 @@ class Batch(Structure):
         ("blocks", POINTER(c_int64)),
         ("rotations", POINTER(Rotation)),
         ("pool", c_void_p),
+        ("parameters", c_void_p),
         ("logits", c_void_p),
         ("rows", c_int64),
         ("num_logits", c_int64),

@@ -1,7 +1,7 @@
 """Whole layers in native code: one call a step of decoding, one a layer of a long prompt.
 
-Takes a description of the layers made of packed matrices and norms, and the paged pool as a
-tensor. Knows no model family, no file and no request.
+Takes a description of the layers made of packed matrices and norms, and the paged cache as
+tensors. Knows no model family, no file and no request.
 
 The slow twin is ``engine.model.native``, layer by layer through torch.
 """
@@ -14,13 +14,22 @@ from dataclasses import dataclass
 
 import torch
 
+from engine.config import KVFormat
 from engine.kernels import abi
 from engine.kernels.library import NativeCore
 from engine.kernels.matrix import PackedMatrix
 
 _FEW_ROWS = 32  # a step of so many rows takes milliseconds, and is not interrupted
-_KV_TYPES = {torch.float32: abi.KV_FP32, torch.bfloat16: abi.KV_BF16}
+_KV_TYPES = {
+    KVFormat.FLOAT32: abi.KV_FP32,
+    KVFormat.BFLOAT16: abi.KV_BF16,
+    KVFormat.FLOAT16: abi.KV_FP16,
+    KVFormat.INT8: abi.KV_INT8,
+    KVFormat.INT4: abi.KV_INT4,
+}
 _MAX_QUERIES = 128  # rows of one attention job: kMaxQueries in native/state.h
+_MAX_HEAD_DIM = 1024  # kMostHeadDim there
+_VECTOR = 16  # keys that are scored together: kVector in native/cache.h
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +78,7 @@ class ModelParts:
         return (
             hidden % 32 == intermediate % 32 == self.head_dim % 32 == 0
             and self.rotary_half % 16 == 0
+            and self.head_dim <= _MAX_HEAD_DIM
             and self.num_heads // self.num_kv_heads <= _MAX_QUERIES
             and self.activation in abi.ACTIVATIONS
         )
@@ -90,6 +100,29 @@ class RotaryRows:
 
     cosines: torch.Tensor
     sines: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepCache:
+    """The paged cache: written to by a step.
+
+    ``pool``: [layers, 2 * kv_heads, slots, head_dim] in a floating format; the codes of a quantised
+    one, whose scales and zeros are ``parameters`` (see ``engine.kv.quantized``).
+    """
+
+    kept: KVFormat
+    pool: torch.Tensor
+    parameters: torch.Tensor | None
+    num_slots: int
+    block_size: int
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the core reads it in place."""
+        tensors = (self.pool,) if self.parameters is None else (self.pool, self.parameters)
+        return (not self.kept.is_quantised or self.block_size % _VECTOR == 0) and all(
+            tensor.device.type == "cpu" and tensor.is_contiguous() for tensor in tensors
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,25 +157,16 @@ class DecodeStep:
         self._handle: int = handle
         weakref.finalize(self, core.library.tt_step_free, handle)
 
-    def can_read(self, pool: torch.Tensor) -> bool:
-        """Whether the cache is kept in a way that the core reads in place."""
-        return pool.dtype in _KV_TYPES and pool.device.type == "cpu" and pool.is_contiguous()
-
     def run(
-        self,
-        batch: StepBatch,
-        pool: torch.Tensor,
-        block_size: int,
-        threads: int,
-        interrupted: Callable[[], bool],
+        self, batch: StepBatch, cache: StepCache, threads: int, interrupted: Callable[[], bool]
     ) -> torch.Tensor | None:
-        """Append the rows' K and V to ``pool`` and return logits, float32 [R, vocab_size].
+        """Append the rows' K and V to ``cache`` and return logits, float32 [R, vocab_size].
 
-        ``pool``: [layers, 2 * kv_heads, slots, head_dim]. Returns None, with the step half done,
-        when ``interrupted()`` turned true between two layers of many rows.
+        ``cache.is_readable`` must be true. Returns None, with the step half done, when
+        ``interrupted()`` turned true between two layers of many rows.
         """
         logits = torch.empty(batch.logit_rows.shape[0], self._vocab_size)
-        struct, _kept = _batch(batch, pool, block_size, logits)
+        struct, _kept = _batch(batch, cache, logits)
         count = len(self._parts.layers)
         stride = count if batch.embedded.shape[0] <= _FEW_ROWS else 1
         for first in range(0, count, stride):
@@ -194,9 +218,7 @@ def _model(parts: ModelParts, layers: "ctypes.Array[abi.Layer]") -> abi.Model:
     )
 
 
-def _batch(
-    batch: StepBatch, pool: torch.Tensor, block_size: int, logits: torch.Tensor
-) -> tuple[abi.Batch, object]:
+def _batch(batch: StepBatch, cache: StepCache, logits: torch.Tensor) -> tuple[abi.Batch, object]:
     """The batch in the core's terms, and what must stay alive as long as it is used."""
     blocks = array("q")
     segments = (abi.Segment * len(batch.segments))()
@@ -220,13 +242,14 @@ def _batch(
         segments=ctypes.cast(segments, ctypes.POINTER(abi.Segment)),
         blocks=ctypes.cast(block_array, ctypes.POINTER(ctypes.c_int64)),
         rotations=ctypes.cast(rotations, ctypes.POINTER(abi.Rotation)),
-        pool=pool.data_ptr(),
+        pool=cache.pool.data_ptr(),
+        parameters=_pointer(cache.parameters),
         logits=logits.data_ptr(),
         rows=batch.embedded.shape[0],
         num_logits=logits.shape[0],
         num_segments=len(batch.segments),
-        num_slots=pool.shape[2],
-        block_size=block_size,
-        kv_type=_KV_TYPES[pool.dtype],
+        num_slots=cache.num_slots,
+        block_size=cache.block_size,
+        kv_type=_KV_TYPES[cache.kept],
     )
     return struct, (blocks, block_array, segments, rotations)

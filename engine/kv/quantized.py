@@ -1,9 +1,9 @@
 """K and V in 8 or 4 bits: how vectors are rotated, turned into codes, and laid out in blocks.
 
-Every vector is multiplied by a Hadamard matrix before it is quantised: keys have a few channels
-that are far larger than the others, and a rotation spreads them over all (as in QuaRot,
-arXiv 2404.00456). Scores are the same when queries are rotated too, and what is mixed from V is
-rotated back once.
+The values of a vector that share a scale are multiplied by a Hadamard matrix before they are
+quantised: keys have a few channels that are far larger than the others, and a rotation spreads
+them (as in QuaRot, arXiv 2404.00456). Scores are the same when queries are rotated too, and what
+is mixed from V is rotated back once.
 
 A vector of ``head_dim`` values is coded alone, so that tokens are appended one by one::
 
@@ -39,12 +39,13 @@ def make_storage(geometry: KVGeometry, device: torch.device) -> PagedStorage:
     return kind(geometry, device)
 
 
-def rotation_of(width: int) -> torch.Tensor:
+def rotation_of(kept: KVFormat, width: int) -> torch.Tensor:
     """Orthogonal and symmetric, float32 [width, width]: Hadamard matrices along the diagonal.
 
-    Each is as large as the largest power of two that divides ``width``.
+    Each is as large as the largest power of two that divides the values that share a scale.
     """
-    size = width & -width
+    group = width // kept.num_groups(width)
+    size = group & -group
     block = torch.ones(1, 1)
     while block.shape[0] < size:
         block = torch.cat((torch.cat((block, block), 1), torch.cat((block, -block), 1)))
@@ -106,7 +107,7 @@ class QuantizedStorage(PagedStorage):
         self.geometry = geometry
         self.device = device
         self.dtype = torch.float32
-        self.rotation = rotation_of(width).to(device)
+        self.rotation = rotation_of(kept, width).to(device)
         code_bytes = kept.code_bytes(width)
         planes = (geometry.num_layers, 2, geometry.num_kv_heads, geometry.num_blocks)
         self.codes = lazy_zeros((*planes, size * code_bytes), torch.uint8, device)

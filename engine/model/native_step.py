@@ -13,9 +13,12 @@ from engine.kernels.decode_step import (
     ModelParts,
     RotaryRows,
     StepBatch,
+    StepCache,
     StepSegment,
 )
 from engine.kernels.matrix import PackedMatrix
+from engine.kv.quantized import QuantizedStorage
+from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
 from engine.model.batch import ForwardBatch, ForwardInterruptedError
 from engine.model.config import ModelConfig
@@ -35,7 +38,7 @@ class NativeStep:
 
     def can_read(self, storage: PagedStorage) -> bool:
         """Whether the core reads this cache in place."""
-        return type(storage) is PagedStorage and self._step.can_read(storage.pool)
+        return not isinstance(storage, SplitStorage) and _cache_of(storage).is_readable
 
     def run(
         self,
@@ -62,14 +65,22 @@ class NativeStep:
         )
         logits = self._step.run(
             step_batch,
-            storage.pool,
-            storage.geometry.block_size,
+            _cache_of(storage),
             torch.get_num_threads(),
             interrupted,
         )
         if logits is None:
             raise ForwardInterruptedError
         return logits
+
+
+def _cache_of(storage: PagedStorage) -> StepCache:
+    geometry = storage.geometry
+    num_slots = geometry.num_blocks * geometry.block_size
+    if isinstance(storage, QuantizedStorage):
+        pool, parameters = storage.codes, storage.parameters
+        return StepCache(geometry.format, pool, parameters, num_slots, geometry.block_size)
+    return StepCache(geometry.format, storage.pool, None, num_slots, geometry.block_size)
 
 
 def make_native_step(

@@ -1,12 +1,13 @@
 // Causal attention over the paged cache, read in place, for any instruction set V.
 //
-// A job is some rows of one request, one K/V head and a run of keys. Keys go by in tiles of 64:
-// their K is turned on its side once, so that sixteen keys are scored at a time by every query
-// that shares the head, and the softmax is kept up to date tile by tile.
+// A job is some rows of one request, one K/V head and a part of the keys. Keys go by in tiles of
+// 64, scored by every query that shares the head, and the softmax is kept up to date tile by tile.
+// How keys and values are read is told in rows.h.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
+#include "rows.h"
 #include "state.h"
 
 namespace tt {
@@ -30,35 +31,36 @@ inline typename V::F exponential(typename V::F x) {
     return V::scale2(p, n);
 }
 
-template <class V, class T>
+template <class V, class Rows>
 class Attention {
     using F = typename V::F;
 
   public:
     Attention(const StepState& state, int layer, AttentionScratch& scratch)
-        : s_(state), layer_(layer), scratch_(scratch), head_dim_(state.model->head_dim) {
-        window_ = state.model->layers[layer].window;
-    }
+        : s_(state), scratch_(scratch), head_dim_(state.model->head_dim),
+          window_(state.model->layers[layer].window), rows_(state, layer), tile_{0, {}, scratch} {}
 
     void run(const AttentionJob& job) {
         const tt_segment& segment = s_.batch->segments[job.segment];
         const int group = s_.model->num_heads / s_.model->num_kv_heads;
-        rows_ = job.rows;
-        count_ = job.rows * group;
+        count_ = tile_.count = job.rows * group;
         const int64_t top = segment.start + job.first_row;
         for (int i = 0; i < count_; ++i) {
             const int64_t column = (int64_t{job.kv_head} * group + i % group) * head_dim_;
-            queries_[i] = s_.qkv + (top + i / group) * s_.qkv_width + column;
+            tile_.queries[i] = s_.qkv + (top + i / group) * s_.qkv_width + column;
             last_[i] = segment.context + job.first_row + i / group;
             maxima_[i] = kMasked;
             V::store(scratch_.sums + i * 16, V::zero());
         }
         std::fill_n(scratch_.mixed, count_ * head_dim_, 0.0f);
-        const int64_t oldest = window_ > 0 ? std::max<int64_t>(0, last_[0] - window_ + 1) : 0;
-        const int64_t start = std::max(job.first_key, oldest / kKeys * kKeys);
-        const int64_t end = std::min(job.end_key, last_[count_ - 1] + 1);
+        const auto [start, end] = keys_of(job);
+        if (start < end) rows_.begin(tile_);
         for (int64_t key = start; key < end; key += kKeys) {
-            tile(segment, job.kv_head, key, static_cast<int>(std::min<int64_t>(kKeys, end - key)));
+            const int keys = static_cast<int>(std::min<int64_t>(kKeys, end - key));
+            rows_.place(segment, job.kv_head, key, keys);
+            rows_.score(tile_);
+            for (int i = 0; i < count_; ++i) soften(i, key, keys);
+            rows_.mix(tile_);
         }
         if (job.partial >= 0) {
             keep_partial(job);
@@ -68,70 +70,13 @@ class Attention {
     }
 
   private:
-    void tile(const tt_segment& segment, int kv_head, int64_t first, int keys) {
-        const T* k_rows[kKeys];
-        const T* v_rows[kKeys];
-        locate(segment, kv_head, first, keys, k_rows, v_rows);
-        for (int key = 0; key < kKeys; key += 16) {
-            for (int d = 0; key < keys && d < head_dim_; d += 16) {
-                const T* part[16];
-                for (int i = 0; i < 16; ++i) part[i] = k_rows[key + i] + d;
-                V::transpose(part, scratch_.keys + d * kKeys + key, kKeys);
-            }
-        }
-        int i = 0;
-        for (; i + 4 <= count_; i += 4) score<4>(i);
-        if (i + 2 <= count_) score<2>(i), i += 2;
-        if (i < count_) score<1>(i);
-        for (i = 0; i < count_; ++i) soften(i, first, keys);
-        for (int d = 0; d < head_dim_;) {
-            // 64 dimensions of 4 queries are all the registers there are
-            const int vectors = std::min(4, (head_dim_ - d) / 16);
-            for (i = 0; i + 4 <= count_; i += 4) mix<4>(i, d, vectors, v_rows, keys);
-            if (i + 2 <= count_) mix<2>(i, d, vectors, v_rows, keys), i += 2;
-            if (i < count_) mix<1>(i, d, vectors, v_rows, keys);
-            d += vectors * 16;
-        }
-    }
-
-    // Where the tile's K and V rows lie; rows past the end repeat the last one and are masked.
-    void locate(const tt_segment& segment, int kv_head, int64_t first, int keys, const T** k_rows,
-                const T** v_rows) const {
-        const tt_batch& batch = *s_.batch;
-        const int64_t heads = s_.model->num_kv_heads;
-        const T* layer = static_cast<const T*>(batch.pool) +
-                         int64_t{layer_} * 2 * heads * batch.num_slots * head_dim_;
-        const T* k = layer + kv_head * batch.num_slots * head_dim_;
-        const T* v = k + heads * batch.num_slots * head_dim_;
-        const int64_t* blocks = batch.blocks + segment.first_block;
-        for (int i = 0; i < kKeys; ++i) {
-            const int64_t token = first + std::min(i, keys - 1);
-            const int64_t block = blocks[token / batch.block_size];
-            const int64_t slot = block * batch.block_size + token % batch.block_size;
-            k_rows[i] = k + slot * head_dim_;
-            v_rows[i] = v + slot * head_dim_;
-        }
-    }
-
-    template <int Queries>
-    void score(int i) {
-        F sums[Queries][4];
-        for (auto& row : sums) {
-            for (auto& sum : row) sum = V::zero();
-        }
-        const float* keys = scratch_.keys;
-        for (int d = 0; d < head_dim_; ++d, keys += kKeys) {
-            F k[4];
-            for (int j = 0; j < 4; ++j) k[j] = V::load(keys + 16 * j);
-            for (int q = 0; q < Queries; ++q) {
-                const F x = V::set1(queries_[i + q][d]);
-                for (int j = 0; j < 4; ++j) sums[q][j] = V::fma(x, k[j], sums[q][j]);
-            }
-        }
-        for (int q = 0; q < Queries; ++q) {
-            float* to = scratch_.scores + (i + q) * kKeys;
-            for (int j = 0; j < 4; ++j) V::store(to + 16 * j, sums[q][j]);
-        }
+    // The part of the keys that any row sees, whole tiles but for the last one.
+    std::pair<int64_t, int64_t> keys_of(const AttentionJob& job) const {
+        const int64_t oldest = window_ > 0 ? std::max<int64_t>(0, last_[0] - window_ + 1) : 0;
+        const int64_t end = last_[count_ - 1] + 1;
+        const int64_t first = oldest / kKeys, tiles = (end + kKeys - 1) / kKeys - first;
+        return {(first + tiles * job.part / job.parts) * kKeys,
+                std::min(end, (first + tiles * (job.part + 1) / job.parts) * kKeys)};
     }
 
     // Mask the scores of query `i`, turn them into weights, and bring its sums to the new maximum.
@@ -168,37 +113,6 @@ class Attention {
         V::store(sums, sum);
     }
 
-    template <int Queries>
-    void mix(int i, int d, int vectors, const T* const* v_rows, int keys) {
-        switch (vectors) {
-            case 4: return mix_vectors<Queries, 4>(i, d, v_rows, keys);
-            case 3: return mix_vectors<Queries, 3>(i, d, v_rows, keys);
-            case 2: return mix_vectors<Queries, 2>(i, d, v_rows, keys);
-            default: return mix_vectors<Queries, 1>(i, d, v_rows, keys);
-        }
-    }
-
-    template <int Queries, int Vectors>
-    void mix_vectors(int i, int d, const T* const* v_rows, int keys) {
-        float* mixed = scratch_.mixed + i * head_dim_ + d;
-        const float* weights = scratch_.scores + i * kKeys;
-        F sums[Queries][Vectors];
-        for (int q = 0; q < Queries; ++q) {
-            for (int j = 0; j < Vectors; ++j) sums[q][j] = V::load(mixed + q * head_dim_ + 16 * j);
-        }
-        for (int key = 0; key < keys; ++key) {
-            F v[Vectors];
-            for (int j = 0; j < Vectors; ++j) v[j] = V::load_kv(v_rows[key] + d + 16 * j);
-            for (int q = 0; q < Queries; ++q) {
-                const F p = V::set1(weights[q * kKeys + key]);
-                for (int j = 0; j < Vectors; ++j) sums[q][j] = V::fma(p, v[j], sums[q][j]);
-            }
-        }
-        for (int q = 0; q < Queries; ++q) {
-            for (int j = 0; j < Vectors; ++j) V::store(mixed + q * head_dim_ + 16 * j, sums[q][j]);
-        }
-    }
-
     void finish(const AttentionJob& job, int64_t top, int group) const {
         for (int i = 0; i < count_; ++i) {
             const F factor = V::set1(1.0f / V::hsum(V::load(scratch_.sums + i * 16)));
@@ -206,6 +120,7 @@ class Attention {
             float* to = s_.mixed + (top + i / group) * s_.mixed_width + head * head_dim_;
             const float* from = scratch_.mixed + i * head_dim_;
             for (int d = 0; d < head_dim_; d += 16) V::store(to + d, V::mul(V::load(from + d), factor));
+            if (is_quantised(s_.batch->kv_type)) rotate<V>(s_, to);
         }
     }
 
@@ -220,13 +135,12 @@ class Attention {
     }
 
     const StepState& s_;
-    const int layer_;
     AttentionScratch& scratch_;
     const int head_dim_;
-    int window_;
-    int rows_ = 0;
+    const int window_;
+    Rows rows_;
+    QueryTile tile_;
     int count_ = 0;
-    const float* queries_[kMaxQueries];
     int64_t last_[kMaxQueries];
     float maxima_[kMaxQueries];
 };

@@ -143,10 +143,7 @@ class JobList {
         }
         for (int head = 0; head < s_.model->num_kv_heads; ++head) {
             for (int part = 0; part < parts; ++part) {
-                const int64_t first = tiles * part / parts * kKeys;
-                const int64_t end = std::min(keys, tiles * (part + 1) / parts * kKeys);
-                const int64_t partial = parts > 1 ? num_partials_ + part : -1;
-                s_.jobs.push_back({index, head, 0, 1, parts, first, end, partial});
+                s_.jobs.push_back({index, head, 0, 1, part, parts, parts > 1 ? num_partials_ + part : -1});
             }
             if (parts > 1) num_partials_ += int64_t{group} * parts;
         }
@@ -159,7 +156,7 @@ class JobList {
             const int64_t first = std::max<int64_t>(0, end - step);
             for (int head = 0; head < s_.model->num_kv_heads; ++head) {
                 const auto rows = static_cast<int32_t>(end - first);
-                s_.jobs.push_back({index, head, first, rows, 1, 0, segment.context + end, -1});
+                s_.jobs.push_back({index, head, first, rows, 0, 1, -1});
             }
         }
     }
@@ -227,17 +224,20 @@ void tt_step::prepare_threads(int threads) {
     const int64_t scores = int64_t{tt::kMaxQueries} * tt::kKeys;
     const int64_t sums = int64_t{tt::kMaxQueries} * 16;
     const int64_t mixed = int64_t{tt::kMaxQueries} * model.head_dim;
+    const int64_t queries =
+        int64_t{tt::kMaxQueries} * (model.head_dim / tt::kGroup) * tt::kActivationBytes / 4;
     own.resize(static_cast<size_t>(threads));
     s.own_activations.clear();
     s.own_row.clear();
     s.scratch.clear();
     for (auto& buffer : own) {
-        float* at = buffer.floats(quantised + longest + keys + scores + sums + mixed + 64);
+        float* at = buffer.floats(quantised + longest + keys + scores + sums + mixed + queries + 64);
         s.own_activations.push_back(at);
         at += (quantised + 15) / 16 * 16;
         s.own_row.push_back(at);
         at += longest;
-        s.scratch.push_back({at, at + keys, at + keys + scores, at + keys + scores + sums});
+        float* rest = at + keys + scores;
+        s.scratch.push_back({at, at + keys, rest, rest + sums, rest + sums + mixed});
     }
 }
 

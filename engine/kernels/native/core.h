@@ -82,7 +82,13 @@ struct tt_segment {
     int64_t first_block;
 };
 
-enum tt_kv_type : int32_t { TT_KV_FP32 = 0, TT_KV_BF16 = 1 };
+enum tt_kv_type : int32_t {
+    TT_KV_FP32 = 0,
+    TT_KV_BF16 = 1,
+    TT_KV_FP16 = 2,
+    TT_KV_INT8 = 3,  // 3 and 4: see cache.h; block_size is a multiple of 16
+    TT_KV_INT4 = 4,
+};
 
 // One forward pass over rows of several requests.
 struct tt_batch {
@@ -93,7 +99,8 @@ struct tt_batch {
     const tt_segment* segments;  // [num_segments]
     const int64_t* blocks;
     const tt_rotation* rotations;
-    void* pool;  // written to: [layers, 2 * kv_heads, num_slots, head_dim]
+    void* pool;        // written to: [layers, 2 * kv_heads, num_slots, head_dim], or codes
+    void* parameters;  // written to: scales and zeros of a quantised cache, fp16
     float* logits;  // written to: [num_logits, vocabulary]
     int64_t rows;
     int64_t num_logits;

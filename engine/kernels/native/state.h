@@ -7,34 +7,37 @@
 #include <vector>
 
 #include "core.h"
+#include "half.h"
 #include "layout.h"
 #include "team.h"
 
 namespace tt {
 
 constexpr int kKeys = 64;         // keys of one attention tile
+constexpr int kMostHeadDim = 1024;  // of a quantised cache
 constexpr int kMaxQueries = 128;  // query rows times heads of one attention job
 // Up to so many rows every thread prepares all activations for itself: cheaper than a barrier.
 constexpr int64_t kFewRows = 2;
 
-// Rows [first_row, first_row + rows) of a segment over keys [first_key, end_key) of one K/V head.
-// partial: where its unfinished results go (of head i: partial + i * parts), or -1.
+// Rows [first_row, first_row + rows) of a segment over one of `parts` equal parts of the keys they
+// see of one K/V head. partial: where its unfinished results go (of head i: partial + i * parts),
+// or -1.
 struct AttentionJob {
     int32_t segment;
     int32_t kv_head;
     int64_t first_row;
     int32_t rows;
+    int32_t part;
     int32_t parts;
-    int64_t first_key;
-    int64_t end_key;
     int64_t partial;
 };
 
 struct AttentionScratch {
-    float* keys;    // [head_dim, kKeys]
+    float* keys;    // [head_dim, kKeys], or values: [kKeys, head_dim]
     float* scores;  // [kMaxQueries, kKeys]
     float* sums;    // [kMaxQueries, 16]
     float* mixed;   // [kMaxQueries, head_dim]
+    void* queries;  // quantised, kMaxQueries of them
 };
 
 struct StepState {

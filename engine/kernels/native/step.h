@@ -121,7 +121,9 @@ class StepThread {
                 const int parts = s_.row_parts[m];
                 const float* from = s_.partials + s_.row_partial[m] * (m_.head_dim + 16);
                 for (int head = 0; head < m_.num_heads; ++head) {
-                    join_parts<V>(from, parts, m_.head_dim, row_ + head * m_.head_dim);
+                    float* to = row_ + head * m_.head_dim;
+                    join_parts<V>(from, parts, m_.head_dim, to);
+                    if (is_quantised(s_.batch->kv_type)) rotate<V>(s_, to);
                     from += parts * (m_.head_dim + 16);
                 }
                 row = row_;
@@ -168,19 +170,21 @@ class StepThread {
                     V::store(row + d, V::mul(V::mul(V::load(row + d), scale), V::load(norm + d)));
                 }
             }
-            rotate(layer, m, row);
+            turn(layer, m, row);
         }
+        if (is_quantised(s_.batch->kv_type)) rotate<V>(s_, row);
         if (head < m_.num_heads) {
             const F scale = V::set1(m_.attention_scale);
             for (int d = 0; d < m_.head_dim; d += 16) V::store(row + d, V::mul(V::load(row + d), scale));
-        } else if (s_.batch->kv_type == TT_KV_BF16) {
-            append<uint16_t>(index, m, head - m_.num_heads, row);
         } else {
-            append<float>(index, m, head - m_.num_heads, row);
+            const bool is_value = head >= m_.num_heads + m_.num_kv_heads;
+            const int first = m_.num_heads + (is_value ? m_.num_kv_heads : 0);
+            append<V>(s_, index, is_value, head - first, s_.batch->slots[m], row);
         }
     }
 
-    void rotate(const tt_layer& layer, int64_t m, float* row) const {
+    // The rotary embedding of a token's position.
+    void turn(const tt_layer& layer, int64_t m, float* row) const {
         const tt_rotation& table = s_.batch->rotations[layer.rotation];
         const int64_t at = s_.batch->positions[m] * table.stride;
         for (int d = 0; d < m_.rotary_half; d += 16) {
@@ -191,26 +195,20 @@ class StepThread {
         }
     }
 
-    template <class T>
-    void append(int index, int64_t m, int head, const float* row) const {
-        const tt_batch& batch = *s_.batch;
-        const int64_t plane = int64_t{index} * 2 * m_.num_kv_heads + head;
-        T* to = static_cast<T*>(batch.pool) + (plane * batch.num_slots + batch.slots[m]) * m_.head_dim;
-        for (int d = 0; d < m_.head_dim; d += 16) V::store_kv(to + d, V::load(row + d));
-    }
-
     void attend(int index) {
-        if (s_.batch->kv_type == TT_KV_BF16) {
-            attend_as<uint16_t>(index);
-        } else {
-            attend_as<float>(index);
+        switch (s_.batch->kv_type) {
+            case TT_KV_BF16: return attend_as<FloatRows<V, Bfloat>>(index);
+            case TT_KV_FP16: return attend_as<FloatRows<V, Half>>(index);
+            case TT_KV_INT8: return attend_as<CodeRows<V, TT_KV_INT8>>(index);
+            case TT_KV_INT4: return attend_as<CodeRows<V, TT_KV_INT4>>(index);
+            default: return attend_as<FloatRows<V, float>>(index);
         }
     }
 
     // Whoever is free takes the next job: later rows of a prompt see more keys than earlier ones.
-    template <class T>
+    template <class Rows>
     void attend_as(int index) {
-        Attention<V, T> attention(s_, index, s_.scratch[member_.index]);
+        Attention<V, Rows> attention(s_, index, s_.scratch[member_.index]);
         const auto count = static_cast<int64_t>(s_.jobs.size());
         for (int64_t job; (job = s_.next_job[index].fetch_add(1)) < count;) {
             attention.run(s_.jobs[job]);

@@ -27,9 +27,15 @@ struct Avx2 {
         return {_mm256_cvtph_ps(quarter(p)), _mm256_cvtph_ps(quarter(p + 8))};
     }
     static F load_kv(const float* p) { return load(p); }
-    static F load_kv(const uint16_t* p) { return {widen(quarter(p)), widen(quarter(p + 8))}; }
+    static F load_kv(const Bfloat* p) { return {widen(quarter(p)), widen(quarter(p + 8))}; }
+    static F load_kv(const Half* p) { return load_half(&p->bits); }
     static void store_kv(float* p, F a) { store(p, a); }
-    static void store_kv(uint16_t* p, F a) {
+    static void store_kv(Half* p, F a) {
+        const F inside = min(max(a, set1(-kMostHalf)), set1(kMostHalf));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(inside.lo, 8));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 8), _mm256_cvtps_ph(inside.hi, 8));
+    }
+    static void store_kv(Bfloat* p, F a) {
         const __m256i packed = _mm256_packus_epi32(round_bf16(a.lo), round_bf16(a.hi));
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(packed, 0xd8));
     }
@@ -67,6 +73,30 @@ struct Avx2 {
         const __m256i hi = _mm256_cmpgt_epi32(_mm256_set1_epi32(count - 8), lanes);
         return {_mm256_blendv_ps(b.lo, a.lo, _mm256_castsi256_ps(lo)),
                 _mm256_blendv_ps(b.hi, a.hi, _mm256_castsi256_ps(hi))};
+    }
+
+    // lane i becomes lane i ^ Distance
+    template <int Distance>
+    static F swap(F a) {
+        if constexpr (Distance == 1) return {_mm256_permute_ps(a.lo, 0xb1), _mm256_permute_ps(a.hi, 0xb1)};
+        if constexpr (Distance == 2) return {_mm256_permute_ps(a.lo, 0x4e), _mm256_permute_ps(a.hi, 0x4e)};
+        if constexpr (Distance == 4) {
+            return {_mm256_permute2f128_ps(a.lo, a.lo, 1), _mm256_permute2f128_ps(a.hi, a.hi, 1)};
+        }
+        return {a.hi, a.lo};
+    }
+    static F widen_bytes(const int8_t* p) {
+        const __m128i bytes = quarter(p);
+        return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+    }
+    static void widen_nibbles(const uint8_t* p, F& low, F& high) {
+        const __m128i bytes = quarter(p);
+        const __m256i lo = _mm256_cvtepu8_epi32(bytes);
+        const __m256i hi = _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8));
+        const __m256i mask = _mm256_set1_epi32(15);
+        low = to_float({_mm256_and_si256(lo, mask), _mm256_and_si256(hi, mask)});
+        high = to_float({_mm256_srli_epi32(lo, 4), _mm256_srli_epi32(hi, 4)});
     }
 
     static I iset1(int32_t x) { return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
@@ -118,8 +148,8 @@ struct Avx2 {
     }
 
   private:
-    static __m128i quarter(const uint16_t* p) {
-        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    static __m128i quarter(const void* p) {
+        return _mm_loadu_si128(static_cast<const __m128i*>(p));
     }
     static __m256i line(const uint8_t* p) {
         return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));

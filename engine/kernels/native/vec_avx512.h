@@ -19,11 +19,16 @@ struct Avx512 {
     static void store(float* p, F a) { _mm512_storeu_ps(p, a); }
     static F load_half(const uint16_t* p) { return _mm512_cvtph_ps(half_line(p)); }
     static F load_kv(const float* p) { return load(p); }
-    static F load_kv(const uint16_t* p) {
-        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half_line(p)), 16));
+    static F load_kv(const Bfloat* p) {
+        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half_line(&p->bits)), 16));
     }
+    static F load_kv(const Half* p) { return load_half(&p->bits); }
     static void store_kv(float* p, F a) { store(p, a); }
-    static void store_kv(uint16_t* p, F a) {
+    static void store_kv(Half* p, F a) {
+        const F inside = min(max(a, set1(-kMostHalf)), set1(kMostHalf));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(inside, 8));
+    }
+    static void store_kv(Bfloat* p, F a) {
         const I bits = _mm512_castps_si512(a);
         const I odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
         const I rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
@@ -45,6 +50,21 @@ struct Avx512 {
     static F first(int count, F a, F b) {
         const unsigned mask = count >= 16 ? 0xffffu : count <= 0 ? 0u : (1u << count) - 1u;
         return _mm512_mask_blend_ps(static_cast<__mmask16>(mask), b, a);
+    }
+
+    // lane i becomes lane i ^ Distance
+    template <int Distance>
+    static F swap(F a) {
+        if constexpr (Distance == 1) return _mm512_permute_ps(a, 0xb1);
+        if constexpr (Distance == 2) return _mm512_permute_ps(a, 0x4e);
+        if constexpr (Distance == 4) return _mm512_shuffle_f32x4(a, a, 0xb1);
+        return _mm512_shuffle_f32x4(a, a, 0x4e);
+    }
+    static F widen_bytes(const int8_t* p) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(quarter_line(p))); }
+    static void widen_nibbles(const uint8_t* p, F& low, F& high) {
+        const I bytes = _mm512_cvtepu8_epi32(quarter_line(p));
+        low = _mm512_cvtepi32_ps(_mm512_and_si512(bytes, _mm512_set1_epi32(15)));
+        high = _mm512_cvtepi32_ps(_mm512_srli_epi32(bytes, 4));
     }
 
     static I iset1(int32_t x) { return _mm512_set1_epi32(x); }
@@ -102,6 +122,7 @@ struct Avx512 {
     }
 
   private:
+    static __m128i quarter_line(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
     static __m256i half_line(const uint16_t* p) {
         return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     }

@@ -7,27 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "half.h"
+
 namespace tt {
-
-inline float half_to_float(uint16_t half) {
-    const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-    const uint32_t exponent = (half >> 10) & 31u;
-    const uint32_t mantissa = half & 1023u;
-    if (exponent == 0) {
-        const float value = static_cast<float>(mantissa) * 0x1p-24f;
-        return sign ? -value : value;
-    }
-    const uint32_t bits = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112u) << 23) | (mantissa << 13);
-    float value;
-    std::memcpy(&value, &bits, 4);
-    return value;
-}
-
-inline uint16_t float_to_bf16(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, 4);
-    return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
 
 struct Portable {
     struct F { float v[16]; };
@@ -53,17 +35,16 @@ struct Portable {
     static void store(float* p, F a) { std::memcpy(p, a.v, 64); }
     static F load_half(const uint16_t* p) { return map([&](int i) { return half_to_float(p[i]); }); }
     static F load_kv(const float* p) { return load(p); }
-    static F load_kv(const uint16_t* p) {
-        return map([&](int i) {
-            const uint32_t bits = static_cast<uint32_t>(p[i]) << 16;
-            float value;
-            std::memcpy(&value, &bits, 4);
-            return value;
-        });
+    static F load_kv(const Bfloat* p) {
+        return map([&](int i) { return bits_to_float(static_cast<uint32_t>(p[i].bits) << 16); });
     }
+    static F load_kv(const Half* p) { return map([&](int i) { return half_to_float(p[i].bits); }); }
     static void store_kv(float* p, F a) { store(p, a); }
-    static void store_kv(uint16_t* p, F a) {
-        for (int i = 0; i < 16; ++i) p[i] = float_to_bf16(a.v[i]);
+    static void store_kv(Half* p, F a) {
+        for (int i = 0; i < 16; ++i) p[i].bits = float_to_half(a.v[i]);
+    }
+    static void store_kv(Bfloat* p, F a) {
+        for (int i = 0; i < 16; ++i) p[i].bits = float_to_bf16(a.v[i]);
     }
     static F add(F a, F b) { return map([&](int i) { return a.v[i] + b.v[i]; }); }
     static F sub(F a, F b) { return map([&](int i) { return a.v[i] - b.v[i]; }); }
@@ -87,6 +68,15 @@ struct Portable {
     }
     // a where lane < count, else b
     static F first(int count, F a, F b) { return map([&](int i) { return i < count ? a.v[i] : b.v[i]; }); }
+
+    // lane i becomes lane i ^ Distance
+    template <int Distance>
+    static F swap(F a) { return map([&](int i) { return a.v[i ^ Distance]; }); }
+    static F widen_bytes(const int8_t* p) { return map([&](int i) { return static_cast<float>(p[i]); }); }
+    static void widen_nibbles(const uint8_t* p, F& low, F& high) {
+        low = map([&](int i) { return static_cast<float>(p[i] & 15); });
+        high = map([&](int i) { return static_cast<float>(p[i] >> 4); });
+    }
 
     static I iset1(int32_t x) { return imap([&](int) { return x; }); }
     static I iadd(I a, I b) { return imap([&](int i) { return a.v[i] + b.v[i]; }); }

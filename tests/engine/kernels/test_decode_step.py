@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from engine.kernels.decode_step import DecodeStep, LayerParts, ModelParts
+from engine.config import KVFormat
+from engine.kernels.decode_step import LayerParts, ModelParts, StepCache
 from engine.kernels.matrix import pack_int8
 
 
@@ -41,6 +42,7 @@ def test_sizes_that_vectors_divide_are_supported(core):
     "change",
     [
         {"head_dim": 48},
+        {"head_dim": 1056},
         {"rotary_half": 8},
         {"activation": "relu"},
         {"num_heads": 129},
@@ -50,10 +52,10 @@ def test_other_sizes_are_not(core, change):
     assert not replace(parts(core), **change).is_supported
 
 
-@pytest.mark.parametrize(
-    ("dtype", "is_readable"),
-    [(torch.float32, True), (torch.bfloat16, True), (torch.float16, False), (torch.int8, False)],
-)
-def test_caches_that_are_read_in_place(core, dtype, is_readable):
-    step = DecodeStep(core, parts(core))
-    assert step.can_read(torch.zeros(1, 2, 4, 32, dtype=dtype)) is is_readable
+@pytest.mark.parametrize("block_size", [5, 16, 24, 64])
+@pytest.mark.parametrize("kept", KVFormat)
+def test_caches_that_are_read_in_place(kept, block_size):
+    cache = StepCache(kept, torch.zeros(8), None, 0, block_size)
+    assert cache.is_readable is (not kept.is_quantised or block_size % 16 == 0)
+    assert not replace(cache, pool=torch.zeros(4, 4).T).is_readable
+    assert not replace(cache, parameters=torch.zeros(4, 4).T).is_readable

@@ -11,7 +11,9 @@ import pytest
 import torch
 
 from engine.api import Precision
+from engine.config import KVFormat
 from engine.kernels.library import instruction_sets, open_core
+from engine.kv.split import SplitStorage
 from engine.model.batch import ForwardInterruptedError
 from engine.model.config import ModelConfig, RopeScaling
 from engine.model.native import NativeDecoder
@@ -67,6 +69,8 @@ FAMILIES = {
     "layers that do not rotate": replace(CONFIG, unrotated_layers=(False, True, False)),
     "tied": replace(CONFIG, tie_word_embeddings=True),
 }
+QUANTISED = [kept for kept in KVFormat if kept.is_quantised]
+FLOATING = [kept for kept in KVFormat if not kept.is_quantised]
 NUM_TOKENS = 200
 IDS = torch.randint(61, (NUM_TOKENS,), generator=torch.Generator().manual_seed(5)).tolist()
 SCATTERED = tuple(torch.randperm(40, generator=torch.Generator().manual_seed(6)).tolist())
@@ -122,8 +126,8 @@ def one_layer(config, index):
     )
 
 
-def run_all(decoder, lengths, block_size=16, dtype=torch.float32):
-    storage = make_storage(decoder.config, 40, block_size, dtype)
+def run_all(decoder, lengths, block_size=16, kept=KVFormat.FLOAT32):
+    storage = make_storage(decoder.config, 40, block_size, kept)
     needed = -(-sum(lengths) // block_size)
     sequence = CachedSequence(tuple(b for b in SCATTERED if b < 40)[:needed])
     return all_logits(decoder, storage, sequence, IDS[: sum(lengths)], lengths)
@@ -159,14 +163,12 @@ def test_first_tokens_agree_closely(precision, twin):
 
 
 @pytest.mark.parametrize("name", instruction_sets())
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_instruction_sets_agree(name, dtype, twin, monkeypatch):
+@pytest.mark.parametrize("kept", FLOATING)
+def test_instruction_sets_agree(name, kept, twin, monkeypatch):
     monkeypatch.setattr(native_cpu, "open_core", lambda: open_core(name))
     decoder = decoder_of(one_layer(CONFIG, 0), Precision.INT4)
     lengths = [70, 1, 1]
-    assert_same(
-        run_all(decoder, lengths, dtype=dtype), run_all(twin(decoder), lengths, dtype=dtype)
-    )
+    assert_same(run_all(decoder, lengths, kept=kept), run_all(twin(decoder), lengths, kept=kept))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
@@ -243,7 +245,74 @@ def test_other_layers_go_through_torch(config):
     assert run_all(decoder, [5, 1]).isfinite().all()
 
 
+# ---------------------------------------------------------------------- quantised caches
+def assert_near(native, slow):
+    """As far as queries in 8 bits, and values that lie halfway between two codes, allow."""
+    errors = errors_of(native, slow)
+    assert float(errors.median()) < 3e-2
+    assert float(errors.max()) < 1e-1
+
+
+@pytest.mark.parametrize("name", instruction_sets())
+@pytest.mark.parametrize("kept", QUANTISED)
+def test_instruction_sets_read_quantised_caches(name, kept, twin, monkeypatch):
+    monkeypatch.setattr(native_cpu, "open_core", lambda: open_core(name))
+    decoder = decoder_of(one_layer(CONFIG, 0), Precision.INT4)
+    lengths = [70, 1, 1, 3, 33, 1]
+    assert_near(run_all(decoder, lengths, kept=kept), run_all(twin(decoder), lengths, kept=kept))
+
+
+@pytest.mark.parametrize("kept", QUANTISED)
+@pytest.mark.parametrize("config", FAMILIES.values(), ids=FAMILIES)
+def test_families_agree_on_quantised_caches(config, kept, twin):
+    decoder = decoder_of(one_layer(config, 0))
+    lengths = [130, 1, 1, 2, 3, 60, 1, 1, 1]
+    assert_near(run_all(decoder, lengths, kept=kept), run_all(twin(decoder), lengths, kept=kept))
+
+
+@pytest.mark.parametrize("kept", QUANTISED)
+def test_the_core_writes_what_torch_does(kept, twin):
+    decoder = decoder_of(one_layer(replace(CONFIG, head_dim=96), 0))
+    slow = twin(decoder)
+    caches = [make_storage(decoder.config, 8, 16, kept) for _ in range(2)]
+    for cache, of in zip(caches, (decoder, slow), strict=True):
+        forward(of, cache, CachedSequence((5, 2, 7)).chunk(IDS[:37], 1))
+    blocks = torch.tensor([5, 2, 7])
+    for native, expected in zip(*(cache.rows(0, blocks) for cache in caches), strict=True):
+        step = 2 * float(expected.amax() - expected.amin()) / (254 if kept == "int8" else 15)
+        assert float((native - expected).abs().max()) < step
+        assert float((native != expected).float().mean()) < 0.02
+    assert torch.equal(*(cache.codes != 0 for cache in caches)) or kept == "int4"
+
+
+@pytest.mark.parametrize("kept", QUANTISED)
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_threads_share_a_long_quantised_context(kept, threads):
+    decoder = decoder_of(one_layer(CONFIG, 0))
+    before = torch.get_num_threads()
+    lengths = [180, 1, 1, 1]
+    expected = run_all(decoder, lengths, kept=kept)
+    try:
+        torch.set_num_threads(threads)
+        logits = run_all(decoder, lengths, kept=kept)
+    finally:
+        torch.set_num_threads(before)
+    assert_same(logits, expected)
+
+
+@pytest.mark.parametrize("kept", QUANTISED)
+@pytest.mark.parametrize("lengths", [[193], [64, 64, 65], [190, 1, 1, 1], [1] * 70])
+def test_chunks_and_pages_of_quantised_caches_make_no_difference(lengths, kept):
+    decoder = decoder_of(one_layer(CONFIG, 0))
+    total = sum(lengths)
+    assert_same(run_all(decoder, lengths, 64, kept), run_all(decoder, [total], 16, kept))
+
+
 def test_other_caches_go_through_torch():
     decoder = decoder_of(CONFIG)
-    assert not decoder._step.can_read(make_storage(CONFIG, 4, 16, torch.float16))
-    assert run_all(decoder, [5, 1], dtype=torch.float16).isfinite().all()
+    odd = make_storage(CONFIG, 4, 24, KVFormat.INT8)
+    assert not decoder._step.can_read(odd)
+    assert not decoder._step.can_read(
+        SplitStorage(odd.geometry, ((CPU, 1), (CPU, CONFIG.num_layers - 1)))
+    )
+    assert run_all(decoder, [5, 1], 24, KVFormat.INT8).isfinite().all()
