@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +27,7 @@ from engine.model.architectures.deepseek_v4.config import is_v4
 from engine.model.architectures.deepseek_v4.decoder import V4Decoder
 from engine.model.architectures.deepseek_v4.source import V4Source
 from engine.model.batch import Decoder, ForwardBatch, Segment
+from engine.model.calibrated import build_calibrated
 from engine.model.compat.gguf_families import FAMILIES
 from engine.model.gguf import MetadataValue
 from engine.model.gguf_source import GgufSource
@@ -157,7 +158,10 @@ def load_model(
         config = resolve(options, source, choose_machine(options.device))
         with _named_memory_errors(source, config):
             torch.set_num_threads(1 if source.file_bytes < _SMALL_FILE_BYTES else config.threads)
-            decoder = _build(source, config, steps)
+            is_calibrated = options.calibrated and _can_calibrate(source, config)
+            if is_calibrated:
+                torch.set_num_threads(config.threads)
+            decoder = _build(source, config, steps, tokenizer if is_calibrated else None)
             decoder.set_context(config.context_length)
             torch.set_num_threads(config.threads)
             steps.report(LoadStage.KV_CACHE, 0, 1)
@@ -166,6 +170,7 @@ def load_model(
             _warm_up(decoder, storage, steps)
         load_ns = time.perf_counter_ns() - start_ns
         info = _describe(source, config, decoder, load_ns, has_template=not template.is_plain)
+        info = replace(info, is_calibrated=is_calibrated)
     return LoadedModel(decoder, storage, tokenizer, template, info, config)
 
 
@@ -177,10 +182,14 @@ class _Steps:
         self._on_progress = on_progress
         self.is_cancelled = is_cancelled
 
-    def report(self, stage: LoadStage, done: int, total: int) -> None:
-        """Tell how far the load is; raises LoadCancelledError if it is no longer wanted."""
+    def check(self) -> None:
+        """Raise LoadCancelledError if the load is no longer wanted."""
         if self.is_cancelled():
             raise LoadCancelledError("Loading was stopped.")
+
+    def report(self, stage: LoadStage, done: int, total: int) -> None:
+        """Tell how far the load is; raises LoadCancelledError if it is no longer wanted."""
+        self.check()
         self._on_progress(LoadProgress(self._path, stage, done, total))
 
 
@@ -197,10 +206,15 @@ def _text_parts(
     return tokenizer, template
 
 
+def _can_calibrate(source: "Source", config: ResolvedConfig) -> bool:
+    """Whether INT4 weights are made of wider ones, all on the CPU."""
+    is_made = config.precision is Precision.INT4 and not source.is_four_bit
+    is_on_cpu = config.device is Device.CPU and not config.cpu_layers
+    return isinstance(source, GgufSource | HfSource) and is_made and is_on_cpu
+
+
 def _build(
-    source: "Source",
-    config: ResolvedConfig,
-    steps: _Steps,
+    source: "Source", config: ResolvedConfig, steps: _Steps, calibrate_with: Tokenizer | None
 ) -> LoadedDecoder:
     # matrices that a 4-bit file keeps in more bits (the embedding, as a rule) stay at INT8
     is_as_filed = config.precision is Precision.INT4 and source.is_four_bit
@@ -217,6 +231,8 @@ def _build(
         return _build_split(source, config, precision, on_part, steps)
     if isinstance(source, GgufSource | HfSource):
         if precision is Precision.INT4 and device.type == "cpu":
+            if calibrate_with is not None:
+                return build_calibrated(source, _path_of(source), dtype, calibrate_with, steps)
             return _build_int4(source, dtype, device, steps)
         return NativeDecoder.build(source, precision, dtype, device, on_part, steps.is_cancelled)
     from engine.model.compat.decoder import CompatDecoder  # noqa: PLC0415 - imports transformers

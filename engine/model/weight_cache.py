@@ -40,6 +40,8 @@ _KEEP_FREE_BYTES = 4 << 30
 _CHECKS = "crc32"
 _DTYPES = {"U8": 1, "F32": 4, "I64": 8}
 
+Choose = Callable[[str], GroupedInt4Weight | None]
+
 
 def cache_folder() -> Path:
     """Where the quantised weights are kept."""
@@ -49,14 +51,17 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("tokentide", appauthor=False) / "weights"
 
 
-def source_key(path: Path) -> str:
-    """A name for the model at ``path`` (a file, or a folder) as it is now."""
+def source_key(path: Path, version: str = _VERSION) -> str:
+    """A name for the model at ``path`` (a file, or a folder) as it is now.
+
+    ``version``: how its weights were chosen; changes whenever the results do.
+    """
     files = [path]
     if path.is_dir():
         files = sorted([*path.glob("*.safetensors"), *path.glob("*config.json")])
     elif "-of-" in path.name:
         files = sorted(path.parent.glob(path.name.partition("-of-")[0][:-5] + "*.gguf"))
-    digest = hashlib.sha256(_VERSION.encode())
+    digest = hashlib.sha256(version.encode())
     for file in files:
         state = file.stat()
         digest.update(f"\0{file.name}\0{state.st_size}\0{state.st_mtime_ns}\0".encode())
@@ -185,10 +190,19 @@ class Int4Source(WeightSource):
     """A checkpoint whose matrices come in groups of 4 bits: from the cache, or quantised now."""
 
     def __init__(
-        self, source: Checkpoint, key: str, folder: Path, check: Callable[[], None]
+        self,
+        source: Checkpoint,
+        key: str,
+        folder: Path,
+        check: Callable[[], None],
+        choose: Choose | None = None,
     ) -> None:
-        """``check`` is called before each matrix and may raise to stop the load."""
+        """``check`` is called before each matrix and may raise to stop the load.
+
+        ``choose``: makes the weights of a name, or leaves them (None) to plain quantisation.
+        """
         self._source = source
+        self._choose = choose
         self._check = check
         shapes = {name: shape for name, shape in source.shapes.items() if _is_wanted(name, shape)}
         layout = _Layout(shapes)
@@ -228,7 +242,7 @@ class Int4Source(WeightSource):
             return self._source.weight(name)
         weight = self._from_file(name)
         if weight is None:
-            weight = to_grouped_int4(self._source.weight(name), GROUP_SIZE)
+            weight = self._quantise(name)
             if self._writer is not None:
                 self._writer.put(name, weight)
         self._done += weight.quants.numel()
@@ -249,6 +263,12 @@ class Int4Source(WeightSource):
         else:
             self._writer.abandon()
 
+    def _quantise(self, name: str) -> GroupedInt4Weight:
+        chosen = None if self._choose is None else self._choose(name)
+        if chosen is not None:
+            return chosen
+        return to_grouped_int4(self._source.weight(name), GROUP_SIZE)
+
     def _from_file(self, name: str) -> GroupedInt4Weight | None:
         if self._file is None:
             return None
@@ -267,10 +287,27 @@ class Int4Source(WeightSource):
         return None
 
 
+def is_kept(path: Path, version: str = _VERSION) -> bool:
+    """Whether the weights of the model at ``path`` were quantised before, and are still there."""
+    try:
+        return (cache_folder() / f"{source_key(path, version)}.safetensors").is_file()
+    except OSError:
+        return False
+
+
 @contextmanager
-def int4_source(source: Checkpoint, path: Path, check: Callable[[], None]) -> Iterator[Int4Source]:
-    """``source`` with its matrices in 4 bits; a cache is kept only if the block ends well."""
-    wrapped = Int4Source(source, source_key(path), cache_folder(), check)
+def int4_source(
+    source: Checkpoint,
+    path: Path,
+    check: Callable[[], None],
+    choose: Choose | None = None,
+    version: str = _VERSION,
+) -> Iterator[Int4Source]:
+    """``source`` with its matrices in 4 bits; a cache is kept only if the block ends well.
+
+    ``version`` names what ``choose`` does.
+    """
+    wrapped = Int4Source(source, source_key(path, version), cache_folder(), check, choose)
     is_complete = False
     try:
         yield wrapped
