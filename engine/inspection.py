@@ -105,6 +105,7 @@ def estimate_fit(
 
 
 def _sheet(path: str, source: "Checkpoint", bytes_to_free: int) -> ModelSheet:
+    from engine.model.calibration_offer import calibration_offer  # noqa: PLC0415 - imports torch
     from engine.model.footprint.checkpoint import (  # noqa: PLC0415 - imports torch
         blueprint_of,
     )
@@ -114,6 +115,7 @@ def _sheet(path: str, source: "Checkpoint", bytes_to_free: int) -> ModelSheet:
     machine = look_at_machine(Device.AUTO, bytes_to_free)
     ceilings = read_ceilings(cache_path())  # measuring takes seconds, and a look must not
     plans = [plan(blueprint, Wish(precision), machine, ceilings) for precision in PRECISIONS]
+    calibration_s, is_calibrated = calibration_offer(source, blueprint, ceilings)
     is_folder = Path(path).is_dir()
     stored, has_template, license_name = (_of_folder if is_folder else _of_gguf)(Path(path))
     return ModelSheet(
@@ -142,6 +144,8 @@ def _sheet(path: str, source: "Checkpoint", bytes_to_free: int) -> ModelSheet:
             )
             for precision, result in zip(PRECISIONS, plans, strict=True)
         ),
+        calibration_s=calibration_s,
+        is_calibrated=is_calibrated,
     )
 
 
