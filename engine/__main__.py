@@ -41,6 +41,10 @@ def _run(options: argparse.Namespace) -> int:
         from engine.cli.eval import run_eval  # noqa: PLC0415 - imports torch
 
         return run_eval(options)
+    if options.command == "compressed":
+        from engine.cli.compressed import run_compressed  # noqa: PLC0415 - imports torch
+
+        return run_compressed(options)
     if options.command in {"plan", "roofline"}:
         from engine.cli.plan import run_plan, run_roofline  # noqa: PLC0415 - as above
 

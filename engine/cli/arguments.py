@@ -24,6 +24,8 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     _add_bench(bench)
     evaluate = commands.add_parser("eval", help="measure how good the chosen weights are")
     _add_eval(evaluate)
+    compressed = commands.add_parser("compressed", help="measure what DeepSeek-V4 saves")
+    _add_compressed(compressed)
     _add_plan(commands.add_parser("plan", help="what a model will take, before it is loaded"))
     _add_roofline(commands.add_parser("roofline", help="measure what this machine can do"))
     options = parser.parse_args(argv)
@@ -141,6 +143,14 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--text", metavar="FILE", help="default: two built-in passages")
     add("--progress", action="store_true", help='lines {"progress": 0 to 1} on stderr')
+
+
+def _add_compressed(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    contexts = [131_072, 1_048_576]
+    help_text = "contexts to measure (default: 131072 1048576)"
+    add("--tokens", type=_integer(1), nargs="+", default=contexts, metavar="N", help=help_text)
+    add("--json", action="store_true", help="print one JSON object")
 
 
 def _add_plan(parser: argparse.ArgumentParser) -> None:

@@ -28,7 +28,6 @@ from engine.kv.compressed_geometry import CompressedGeometry
 from engine.kv.compressed_state import CacheStateError, RequestState, StagedRows, TailShape
 from engine.kv.storage import KVReader, PagedStorage, float_type
 
-
 _REFUSED = 32  # drafts at the end of a step that may be refused
 
 

@@ -24,7 +24,7 @@ from engine.model.architectures.deepseek_v4.layer import (
     V4Layer,
 )
 from engine.model.architectures.deepseek_v4.pool import Compressor, Pool
-from engine.model.architectures.deepseek_v4.source import V4Source
+from engine.model.architectures.deepseek_v4.source import V4Weights
 from engine.model.config import corrupt
 from engine.model.norm import RMSNorm
 from engine.quant.embedding import Embedding, make_tied
@@ -46,7 +46,7 @@ class V4Builder:
 
     def __init__(
         self,
-        source: V4Source,
+        source: V4Weights,
         precision: Precision,
         compute_dtype: torch.dtype,
         device: torch.device,
@@ -66,7 +66,7 @@ class V4Builder:
 
     def norm(self, name: str) -> RMSNorm:
         """The norm called ``name``."""
-        weight = self._source.vector(name).to(self._device, self._dtype)
+        weight = self._source.values(name).to(self._device, self._dtype)
         return RMSNorm(weight, self._v4.base.rms_norm_eps)
 
     def hyper_head(self) -> HyperHead:

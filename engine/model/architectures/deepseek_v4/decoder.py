@@ -13,7 +13,7 @@ from engine.model.architectures.deepseek_v4.config import V4Config
 from engine.model.architectures.deepseek_v4.hyper import HyperHead
 from engine.model.architectures.deepseek_v4.layer import StepRows, V4Layer
 from engine.model.architectures.deepseek_v4.rotary import Rotation
-from engine.model.architectures.deepseek_v4.source import V4Source
+from engine.model.architectures.deepseek_v4.source import V4Weights
 from engine.model.batch import ForwardBatch, ForwardInterruptedError
 from engine.model.norm import RMSNorm
 from engine.quant.embedding import Embedding
@@ -51,7 +51,7 @@ class V4Decoder:
     @classmethod
     def build(
         cls,
-        source: V4Source,
+        source: V4Weights,
         precision: Precision,
         compute_dtype: torch.dtype,
         device: torch.device,
@@ -64,10 +64,10 @@ class V4Decoder:
         Raises LoadCancelledError soon after ``is_cancelled()`` turns true.
         """
         builder = V4Builder(source, precision, compute_dtype, device)
-        total = source.config.num_layers + 2
+        total = source.v4.base.num_layers + 2
         ends = builder.ends()
         layers: list[V4Layer] = []
-        for index in range(source.config.num_layers):
+        for index in range(source.v4.base.num_layers):
             on_progress(index + 1, total)
             if is_cancelled():
                 raise LoadCancelledError("Loading was stopped.")
@@ -76,6 +76,16 @@ class V4Decoder:
         collapse, norm = builder.hyper_head(), builder.norm("norm")
         on_progress(total, total)
         return cls(source.v4, ends, layers, collapse, norm)
+
+    @property
+    def layers(self) -> tuple[V4Layer, ...]:
+        """The layers, from the first to the last."""
+        return self._layers
+
+    @property
+    def rotations(self) -> tuple[Rotation, ...]:
+        """That of the sliding layers, and that of the others."""
+        return self._rotations
 
     def set_context(self, context_length: int) -> None:
         """Nothing depends on it: the rotation is that of the trained context."""

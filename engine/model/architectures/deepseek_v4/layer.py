@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from engine.kv.compressed import RequestStep
+from engine.kv.compressed import RequestStep, Tail
 from engine.model.architectures.deepseek_v4.attention import Compressed, SegmentAttention
 from engine.model.architectures.deepseek_v4.experts import RoutedExperts
 from engine.model.architectures.deepseek_v4.hyper import HyperConnection
@@ -103,6 +103,15 @@ class CompressedAttention:
             attention = SegmentAttention(step, self.window, self.sinks)
             mixed[span] = attention(self.number, queries[span], keys[span], compressed)
         return self.output(rotate(mixed, turns.conj()))
+
+    def absorb(
+        self, x: torch.Tensor, step: RequestStep, turns: torch.Tensor, rotation: Rotation
+    ) -> None:
+        """Leave in the cache what attending with x [step.length, hidden] would, and no more."""
+        _, key, pooled = self._project(x)
+        step.stage(Tail.WINDOW, self.number, rotate(self.key_norm(key), turns))
+        if self.compressor is not None:
+            self.compressor(step, self.kind_number, pooled, rotation)
 
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Latent of the queries, key-value row, and what is pooled."""

@@ -13,6 +13,7 @@ all of them are decoded to floats here.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from typing_extensions import override
@@ -23,7 +24,7 @@ from engine.model.config import ModelConfig, corrupt
 from engine.model.fields import Fields
 from engine.model.safetensors import SafetensorsFile, StoredTensor, open_folder, read_json
 from engine.model.source import Checkpoint, Shape, check_finite_tensor
-from engine.quant.layout import DenseWeight
+from engine.quant.layout import DenseWeight, Weight
 from engine.quant.stored import Stored, stored_floats
 
 _MAX_CONFIG_BYTES = 10_000_000
@@ -70,6 +71,29 @@ _ENDS = {
         for ours, theirs in _STREAMS.items()
     },
 }
+
+
+class V4Weights(Protocol):
+    """Where a decoder's weights come from; ``folder`` is for errors."""
+
+    v4: V4Config
+    folder: Path
+
+    def has(self, name: str) -> bool:
+        """Whether there is a parameter called ``name``."""
+        ...
+
+    def weight(self, name: str) -> Weight:
+        """A matrix [N, K]."""
+        ...
+
+    def values(self, name: str) -> torch.Tensor:
+        """A small tensor of any shape, float32."""
+        ...
+
+    def table(self, name: str) -> torch.Tensor:
+        """A table of whole numbers, int64."""
+        ...
 
 
 class V4Source(Checkpoint):
