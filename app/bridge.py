@@ -252,9 +252,14 @@ def coalesce(events: Iterable[Event]) -> list[Event]:
 
 def _join(first: Event, second: TokensProduced) -> TokensProduced:
     assert isinstance(first, TokensProduced)
+    at = len(first.text)
     return replace(
         first,
         text=first.text + second.text,
+        reasoning=first.reasoning + second.reasoning,
+        num_accepted=first.num_accepted + second.num_accepted,
+        num_reasoning=first.num_reasoning + second.num_reasoning,
+        guessed=first.guessed + tuple((start + at, end + at) for start, end in second.guessed),
         token_ids=first.token_ids + second.token_ids,
         times_ns=first.times_ns + second.times_ns,
     )

@@ -252,6 +252,7 @@ class EngineCore:
             num_waiting=session.scheduler.num_waiting,
             weights_bytes=session.model.decoder.weights_bytes + session.draft_bytes,
             kv_allocated_bytes=geometry.total_bytes,
+            is_guessing_at_rest=session.is_guessing_at_rest,
         )
 
     def _load_all(

@@ -27,6 +27,7 @@ from engine.kv.transfer import BlockStorage
 from engine.metrics import Clock, Marks
 from engine.model.batch import ForwardInterruptedError
 from engine.model.loader import LoadedModel
+from engine.scheduling.drafting import Speculator
 from engine.scheduling.pace import PrefillPace
 from engine.scheduling.plan import StepOutput, StepPlan
 from engine.scheduling.request import Request
@@ -91,6 +92,7 @@ class ModelSession:
             clock=around.clock,
         )
         self.draft_bytes = 0
+        self._speculator: Speculator | None = None
         self._grammars = JsonGrammars(model.tokenizer)
         self._tags = find_tags(model.template)
         self.archive = CacheArchive(self.kv, storage, around.history, around.identity)
@@ -98,12 +100,18 @@ class ModelSession:
     def guess_with(self, draft: OpenedDraft) -> None:
         """Let every answer be guessed ahead by ``draft``."""
         self.draft_bytes = draft.num_bytes
+        self._speculator = draft.speculator
         self.scheduler.speculate(draft.speculator)
 
     @property
     def info(self) -> ModelInfo:
         """The loaded model."""
         return self.model.info
+
+    @property
+    def is_guessing_at_rest(self) -> bool:
+        """Whether guesses do not pay at present."""
+        return self._speculator is not None and self._speculator.is_at_rest
 
     @property
     def has_work(self) -> bool:
@@ -140,6 +148,7 @@ class ModelSession:
         queued.conversation_id = request.conversation_id
         queued.priority = request.priority
         queued.left_out = left_out
+        queued.keeps_cache = request.kv_cache
         if (schema := request.params.json_schema) is not None:
             queued.constraint = self._grammars.constrain(schema)
         self.scheduler.add(queued)

@@ -110,9 +110,10 @@ class TokensProduced:
 
     ``text`` may be empty (half a character, or a possible stop string, is held back).
     ``times_ns`` has one entry a token, when the engine chose it; ``is_first`` marks the answer's
-    first token, which carries the ``timeline`` so far: everything of TTFT but the painting. The
-    first ``num_accepted`` tokens were guessed ahead and found right. ``reasoning`` is new text of
-    what the model says to itself before it answers, where its template marks that.
+    first token, which carries the ``timeline`` so far: everything of TTFT but the painting.
+    ``num_accepted`` of the tokens were guessed ahead and found right; ``guessed`` are the ranges
+    (start, end) of ``text`` that came with these. ``reasoning`` is new text of what the model says
+    to itself before it answers, where its template marks that, and ``num_reasoning`` its tokens.
     """
 
     request_id: str
@@ -123,6 +124,8 @@ class TokensProduced:
     timeline: Timeline | None = None
     num_accepted: int = 0
     reasoning: str = ""
+    guessed: tuple[tuple[int, int], ...] = ()
+    num_reasoning: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,8 @@ class EngineStats:
     """Gauges, at most ten times a second while working, and after each change when idle.
 
     KV: live blocks are those some request refers to, shared ones counted once; cached blocks are
-    kept for prefix hits and can be reused at any time. Memory in bytes.
+    kept for prefix hits and can be reused at any time. Memory in bytes. ``is_guessing_at_rest``:
+    guesses do not pay at present, so none are made.
     """
 
     at_ns: int
@@ -199,6 +203,7 @@ class EngineStats:
     process_bytes: int
     other_programs_bytes: int
     total_memory_bytes: int
+    is_guessing_at_rest: bool = False
 
 
 Event = (

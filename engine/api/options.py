@@ -126,7 +126,7 @@ class GenerationRequest:
     goes on from its text. ``sent_ns`` is when the user pressed Send: TTFT counts from it.
     ``conversation_id`` names the conversation, so that lost cache hits can be explained and its
     cache kept. Requests of higher ``priority`` go first. ``overflow``: what is done with messages
-    that do not fit.
+    that do not fit. ``kv_cache`` False recomputes every step of this answer, as the experiment does.
     """
 
     request_id: str
@@ -138,3 +138,4 @@ class GenerationRequest:
     conversation_id: str | None = None
     priority: int = 0
     overflow: Overflow = Overflow.STOP
+    kv_cache: bool = True

@@ -19,7 +19,8 @@ class Timeline:
 
     ``cache_miss``: why no more than ``num_cached_tokens`` came from the cache; None: no more could.
     ``left_out``: what the prompt leaves out of the conversation. ``num_drafted_tokens`` were guessed
-    ahead and verified, ``num_accepted_tokens`` of them are part of the answer.
+    ahead and verified, ``num_accepted_tokens`` of them are part of the answer; ``plain_step_ns`` is
+    what a step without guesses costs, as learned on the way (an estimate).
     """
 
     sent_ns: int
@@ -38,6 +39,7 @@ class Timeline:
     left_out: LeftOut | None = None
     num_drafted_tokens: int = 0
     num_accepted_tokens: int = 0
+    plain_step_ns: int | None = None
 
     @property
     def queue_ns(self) -> int:
@@ -78,6 +80,21 @@ class Timeline:
         if self.num_output_tokens < 2 or span <= 0:
             return None
         return (self.num_output_tokens - 1) * 1e9 / span
+
+    @property
+    def tokens_per_step(self) -> float | None:
+        """Decoded tokens over the steps they took; None below two tokens."""
+        num_decoded = self.num_output_tokens - 1
+        num_steps = num_decoded - self.num_accepted_tokens
+        return num_decoded / num_steps if num_steps > 0 else None
+
+    @property
+    def guessing_gain(self) -> float | None:
+        """Tokens a second over those of steps without guesses; None where either is unknown."""
+        rate = self.decode_tokens_per_s
+        if rate is None or self.plain_step_ns is None or not self.num_drafted_tokens:
+            return None
+        return rate * self.plain_step_ns / 1e9
 
     @property
     def prefill_tokens_per_s(self) -> float | None:

@@ -26,7 +26,7 @@ class _Table:
     """One request's blocks in token order.
 
     ``keys`` are the content keys of its computed full blocks, from the first block on; ``tail``
-    the computed tokens after these. ``copy`` (source, target): the target, its last block, is to
+    the computed tokens after these; a private table has neither. ``copy`` (source, target): the target, its last block, is to
     begin with what the source holds; until that is done the source is held, too.
     """
 
@@ -35,6 +35,7 @@ class _Table:
     tail: tuple[int, ...] = ()
     num_computed: int = 0
     copy: tuple[int, int] | None = None
+    is_private: bool = False
 
     @property
     def parent(self) -> bytes | None:
@@ -162,6 +163,12 @@ class KVManager:
             self._take_tail(request_id, table, tail, token_ids)
         return table.num_computed
 
+    def allocate_private(self, request_id: str) -> int:
+        """Open a table that shares nothing and that nobody finds; returns 0 cached tokens."""
+        assert request_id not in self._tables, "the request has a table"
+        self._tables[request_id] = _Table(is_private=True)
+        return 0
+
     def append(self, request_id: str, num_tokens: int, *, room: int = 1) -> tuple[int, ...] | None:
         """Grow the table to ``num_tokens`` tokens and return its blocks.
 
@@ -202,7 +209,7 @@ class KVManager:
         table = self._tables[request_id]
         self._end_copy(table)
         table.num_computed = num_computed
-        if self._prefix is None:
+        if self._prefix is None or table.is_private:
             return
         size = self._block_size
         while (len(table.keys) + 1) * size <= num_computed:

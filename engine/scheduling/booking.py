@@ -1,5 +1,7 @@
 """What a step's output means for one request, and the events its caller hears of it."""
 
+from dataclasses import dataclass, field
+
 from engine.api import Event, Finished, FinishReason, PrefillProgress, TokensProduced
 from engine.scheduling.plan import StepOutput
 from engine.scheduling.request import Request
@@ -18,32 +20,63 @@ def append_tokens(
     All but the last were guessed and found right; ``limit`` as for ``Request.finish_reason``.
     """
     taken: list[int] = []
-    text, reason = "", None
+    answer = _Said()
+    reason = None
     for token in tokens:
         request.known_ids.append(token)
         request.marks.note_token(output.forward_end_ns, output.sampled_ns)
         taken.append(token)
         is_end = token in eos_ids and not request.params.ignore_eos
-        text += "" if is_end else request.text.push(token)
+        if not is_end:
+            answer.hear(request, token, is_guessed=len(taken) < len(tokens))
         reason = request.finish_reason(eos_ids=eos_ids, limit=limit)
         if reason is not None:
             break
     num_accepted = min(len(taken), len(tokens) - 1)
     request.num_accepted += num_accepted
     if reason is not None and not request.text.stopped:
-        text += request.text.flush()
+        answer.text += request.text.flush()
     is_first = request.num_output == len(taken)
     produced = TokensProduced(
         request.request_id,
-        text,
+        answer.text,
         tuple(taken),
         (output.sampled_ns,) * len(taken),
         is_first=is_first,
         timeline=request.timeline() if is_first else None,
         num_accepted=num_accepted,
-        reasoning=request.text.take_reasoning(),
+        reasoning=answer.reasoning + request.text.take_reasoning(),
+        guessed=tuple(answer.guessed),
+        num_reasoning=answer.num_reasoning,
     )
     return produced, reason
+
+
+@dataclass(slots=True)
+class _Said:
+    """What the tokens of one step say, and which of it was guessed or thought."""
+
+    text: str = ""
+    reasoning: str = ""
+    guessed: list[tuple[int, int]] = field(default_factory=list)
+    num_reasoning: int = 0
+
+    def hear(self, request: Request, token: int, *, is_guessed: bool) -> None:
+        """Take the next token; what is held back counts with the text that it becomes."""
+        start = len(self.text)
+        self.text += request.text.push(token)
+        thought = request.text.take_reasoning()
+        self.reasoning += thought
+        request.num_held += 1
+        if thought:
+            self.num_reasoning += request.num_held
+        if thought or len(self.text) > start:
+            request.num_held = 0
+        if not is_guessed or len(self.text) == start:
+            return
+        if self.guessed and self.guessed[-1][1] == start:
+            start = self.guessed.pop()[0]
+        self.guessed.append((start, len(self.text)))
 
 
 def progress(request: Request) -> PrefillProgress:

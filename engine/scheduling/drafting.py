@@ -41,6 +41,15 @@ class Speculator(Protocol):
         """The request has ended."""
         ...
 
+    def plain_step_ns(self) -> float | None:
+        """What a step of one token costs without guesses; None before any was seen."""
+        ...
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether guesses were not worth their cost at the last look."""
+        ...
+
 
 class Drafter(Protocol):
     """Guesses the tokens that follow."""

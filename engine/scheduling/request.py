@@ -42,7 +42,9 @@ class Request:
     Prefill is many tokens behind, decode is one behind; a prefix hit, a preemption and the
     missing cache only move the mark. ``arrival`` and ``num_passed_over`` (steps that served
     others only) are the scheduler's. ``num_drafted`` tokens were guessed, and ``num_accepted`` of
-    them were right.
+    them were right; ``plain_step_ns`` is what a step without guesses costs. ``num_held``:
+    latest tokens whose text is held back. ``keeps_cache`` False: each step computes everything anew,
+    in blocks of the request's own.
     """
 
     request_id: str
@@ -64,6 +66,9 @@ class Request:
     constraint: TokenConstraint | None = None
     num_drafted: int = 0
     num_accepted: int = 0
+    plain_step_ns: int | None = None
+    num_held: int = 0
+    keeps_cache: bool = True
 
     @classmethod
     def of_prompt(
@@ -109,6 +114,7 @@ class Request:
             left_out=self.left_out,
             num_drafted_tokens=self.num_drafted,
             num_accepted_tokens=self.num_accepted,
+            plain_step_ns=self.plain_step_ns,
         )
 
     def most_guesses(self, limit: int) -> int:

@@ -93,6 +93,7 @@ class Scheduler:
         """Queue a request whose prompt is shorter than ``limit``."""
         assert 0 < request.num_known < self._limit, "the caller checks the prompt's length"
         request.arrival = next(self._arrivals)
+        request.keeps_cache = request.keeps_cache and self._kv_cache
         self._waiting[request.request_id] = request
 
     def speculate(self, speculator: Speculator) -> None:
@@ -231,7 +232,7 @@ class Scheduler:
         spare += sum(self._kv.num_missing(r.request_id, r.num_known) for r in staying)
         spare += sum(self._kv.num_blocks_for(r.num_known) for r in before)
         return self._kv.can_allocate(
-            request.known_ids,
+            request.known_ids if request.keeps_cache else (),
             num_tokens=request.num_known,
             spare=spare,
             without=[r.request_id for r in without],
@@ -239,7 +240,11 @@ class Scheduler:
 
     def _admit(self, request: Request) -> None:
         del self._waiting[request.request_id]
-        request.num_computed = self._kv.allocate(request.request_id, request.known_ids)
+        request.num_computed = (
+            self._kv.allocate(request.request_id, request.known_ids)
+            if request.keeps_cache
+            else self._kv.allocate_private(request.request_id)
+        )
         self._running[request.request_id] = request
         if not request.was_admitted:
             request.was_admitted = True
@@ -320,6 +325,7 @@ class Scheduler:
                 request.most_guesses(self._limit),
             )
             for request in answers
+            if request.keeps_cache
         ]
         drafts = self._speculator.drafts(queries)
         return {q.request_id: draft for q, draft in zip(queries, drafts, strict=True)}
@@ -351,6 +357,8 @@ class Scheduler:
             return
         num_right = len(tokens) - 1
         request.num_drafted += chunk.num_drafts
+        if (plain_ns := self._speculator.plain_step_ns()) is not None:
+            request.plain_step_ns = round(plain_ns)
         self._speculator.note_outcome(request.request_id, chunk.num_drafts, num_right)
 
     def _take_tokens(
@@ -367,7 +375,7 @@ class Scheduler:
         if reason is not None:
             self._remove(request)
             events.append(Finished(request.request_id, reason, request.timeline()))
-        elif not self._kv_cache:
+        elif not request.keeps_cache:
             request.num_computed = 0
             self._kv.commit(request.request_id, request.known_ids, 0)
         return events
@@ -379,6 +387,6 @@ class Scheduler:
             del self._waiting[request.request_id]
             return
         self._kv.free(request.request_id)
-        if request.conversation_id is not None and request.num_computed:
+        if request.conversation_id is not None and request.num_computed and request.keeps_cache:
             computed = request.known_ids[: request.num_computed]
             self._history.note(request.conversation_id, self._identity, computed)

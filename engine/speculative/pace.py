@@ -72,7 +72,7 @@ class SpeculationPace:
         rows = len(request_ids)
         if not rows:
             return []
-        if not self._step.weight:
+        if not self.has_learned:
             return [0] * rows  # the first step shows what one costs without guesses
         cost = self._step.slope + self._draft_ns
         tokens, time = float(rows), self._step.at(rows)
@@ -113,6 +113,11 @@ class SpeculationPace:
         """Guesses verified and accepted so far."""
         record = self._record(request_id)
         return record.num_drafted, record.num_accepted
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether a step was seen, so that lengths are chosen by what they cost."""
+        return self._step.weight > 0
 
     def plain_step_ns(self) -> float | None:
         """What a step of one token costs without guesses; None before any was seen."""

@@ -19,10 +19,13 @@ class Speculation(Speculator):
         self._drafter = drafter
         self._pace = SpeculationPace() if pace is None else pace
         self._clock = clock
+        self._is_at_rest = False
 
     @override
     def drafts(self, queries: Sequence[DraftQuery]) -> list[tuple[int, ...]]:
         wanted = self._pace.lengths(tuple(query.request_id for query in queries))
+        if wanted and self._pace.has_learned:
+            self._is_at_rest = not any(wanted)
         capped = [
             replace(query, most=min(query.most, length))
             for query, length in zip(queries, wanted, strict=True)
@@ -41,6 +44,15 @@ class Speculation(Speculator):
     @override
     def note_outcome(self, request_id: str, num_drafted: int, num_accepted: int) -> None:
         self._pace.note_outcome(request_id, num_drafted, num_accepted)
+
+    @override
+    def plain_step_ns(self) -> float | None:
+        return self._pace.plain_step_ns()
+
+    @property
+    @override
+    def is_at_rest(self) -> bool:
+        return self._is_at_rest
 
     @override
     def forget(self, request_id: str) -> None:

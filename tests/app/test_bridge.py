@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -220,3 +221,16 @@ def test_a_thousand_signals_leave_the_references_alone(bridge, engines):
     after = sys.getrefcount(None), sys.getrefcount(True)
     assert abs(after[0] - before[0]) < 500
     assert abs(after[1] - before[1]) < 500
+
+
+def test_joined_tokens_keep_what_was_guessed_and_thought(bridge, engines):
+    seen = collect(bridge)
+    bridge.submit(GenerationRequest("r1", sent_ns=0))
+    one = replace(token("r1", "ab", 1), num_accepted=1, guessed=((0, 1),), reasoning="x")
+    two = replace(token("r1", "cd", 2), num_accepted=2, guessed=((1, 2),), num_reasoning=3)
+    for event in (one, two):
+        engines.engine.on_event(event)
+    bridge.drain()
+    joined = seen[-1]
+    assert (joined.text, joined.reasoning, joined.num_accepted) == ("abcd", "x", 3)
+    assert (joined.guessed, joined.num_reasoning) == (((0, 1), (3, 4)), 3)

@@ -92,6 +92,7 @@ class Bench:
         *,
         conversation: str | None = None,
         priority: int = 0,
+        keeps_cache: bool = True,
         **params: object,
     ) -> None:
         at = self.clock()
@@ -105,6 +106,7 @@ class Bench:
         )
         request.conversation_id = conversation
         request.priority = priority
+        request.keeps_cache = keeps_cache
         self.scheduler.add(request)
 
     def step(self) -> list[Event]:

@@ -89,6 +89,9 @@ def test_right_guesses_save_steps_and_are_marked():
     assert len(produced) < 15
     assert all(e.num_accepted == len(e.token_ids) - 1 for e in produced[:-1])
     assert all(len(e.times_ns) == len(e.token_ids) for e in produced)
+    assert [e.guessed for e in produced if e.num_accepted][:1] == [
+        ((0, produced[1].num_accepted),)
+    ]
     timeline = bench.finished("a").timeline
     assert timeline.num_output_tokens == 21
     assert timeline.num_accepted_tokens == sum(e.num_accepted for e in produced)

@@ -462,3 +462,21 @@ def test_ten_thousand_random_operations_leak_no_block() -> None:
     assert kv.num_live_blocks == kv.num_live_tokens == 0
     assert kv.allocate("all", [VOCAB] * 319) == 0
     assert kv.append("all", 320) == tuple(range(40))
+
+
+def test_an_answer_without_the_cache_shares_nothing_and_is_found_by_nobody() -> None:
+    bench = Bench(make_config(num_blocks=32))
+    prompt = list(range(12))
+    bench.add("kept", prompt, max_tokens=4)
+    bench.run()
+    bench.add("anew", prompt, keeps_cache=False, max_tokens=4)
+    bench.add("beside", prompt, max_tokens=4)
+    bench.run()
+    assert bench.tokens("anew") == bench.tokens("kept") == bench.tokens("beside")
+    assert bench.finished("anew").timeline.num_cached_tokens == 0
+    assert bench.finished("beside").timeline.num_cached_tokens > 0
+    lengths = [
+        len(c.token_ids) for p in bench.runner.plans for c in p.chunks if c.request_id == "anew"
+    ]
+    assert sum(lengths) == 12 + 13 + 14 + 15
+    assert bench.kv.num_live_blocks == 0

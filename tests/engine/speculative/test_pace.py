@@ -2,7 +2,10 @@
 
 import pytest
 
+from engine.api import SamplingParams
+from engine.scheduling.drafting import Drafter, DraftQuery
 from engine.speculative.pace import SpeculationPace
+from engine.speculative.speculation import Speculation
 
 
 def _learn(pace, *, base, slope, rows=(1, 4, 1, 8, 1, 2)):
@@ -85,3 +88,30 @@ def test_the_plain_step_is_known_from_the_line():
     assert pace.plain_step_ns() is None
     _learn(pace, base=700_000, slope=300_000)
     assert pace.plain_step_ns() == pytest.approx(1_000_000)
+
+
+class Nothing(Drafter):
+    def propose(self, queries):
+        return [() for _ in queries]
+
+    def forget(self, request_id):
+        pass
+
+
+def _query(request_id):
+    return DraftQuery(request_id, [1, 2], SamplingParams(), 0, 1, 8)
+
+
+def test_speculation_says_when_guesses_rest_and_what_a_plain_step_costs():
+    pace = SpeculationPace()
+    speculation = Speculation(Nothing(), pace)
+    speculation.drafts([_query("a")])
+    assert not speculation.is_at_rest, "nothing is known yet"
+    assert speculation.plain_step_ns() is None
+    _learn(pace, base=0, slope=1_000_000)
+    speculation.drafts([_query("a")])
+    assert speculation.is_at_rest
+    assert speculation.plain_step_ns() == pytest.approx(1_000_000)
+    _learn(pace, base=9_000_000, slope=0, rows=(1, 2) * 40)
+    speculation.drafts([_query("b")])
+    assert not speculation.is_at_rest
