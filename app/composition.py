@@ -21,6 +21,7 @@ from app.controllers.branches import BranchController
 from app.controllers.chat import ChatController
 from app.controllers.downloads import DownloadsController
 from app.controllers.failures import words_for, words_for_error
+from app.controllers.kept_caches import KeptCaches
 from app.controllers.library import LibraryController
 from app.controllers.library_services import LibraryServices
 from app.controllers.links import LinkController
@@ -126,6 +127,8 @@ class Application(QObject):
             self.services.tasks.run(self.services.store.conversations, self._on_recovered)
         else:
             self.controllers.chat.begin()
+        if report.failure is None:  # else no conversation is known, and their files stay
+            self.controllers.kept_caches.tidy()
         self.controllers.sidebar.refresh()
 
     def _words_about_last_run(self, report: OpenReport) -> list[str]:
@@ -215,6 +218,7 @@ class Controllers:
     library: LibraryController
     downloads: DownloadsController
     precision: PrecisionController
+    kept_caches: KeptCaches
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +305,7 @@ def build(
         MetersController(views.pages.meters, chat, answers, model, services.bridge),
         *shelves,
         _make_precision(views, page_settings, model, library, paths.losses),
+        KeptCaches(paths.kept_caches, sidebar, answers, model, services),
     )
     application = Application(window, services, controllers, options)
     for speaker in (

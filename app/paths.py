@@ -56,6 +56,11 @@ class Paths:
         return self.data / "losses.json"
 
     @property
+    def kept_caches(self) -> Path:
+        """What models have read of conversations, where the user wants it kept."""
+        return self.data / "kv"
+
+    @property
     def settings(self) -> Path:
         """The settings file."""
         return self.config / "settings.json"

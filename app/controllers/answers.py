@@ -19,7 +19,9 @@ from engine.api import (
     Finished,
     FinishReason,
     GenerationRequest,
+    LeftOut,
     Message,
+    Overflow,
     PrefillProgress,
     PromptTokenized,
     RequestFailed,
@@ -44,6 +46,7 @@ class LiveAnswer:
     first_paint_ns: int | None = None
     is_dirty: bool = False
     first_token: Timeline | None = None
+    left_out: LeftOut | None = None
 
     @property
     def timeline(self) -> Timeline | None:
@@ -70,6 +73,7 @@ class Answers(QObject):
 
     prefilled = Signal(int, PrefillProgress, object)  # message id, event, seconds left or None
     text_arrived = Signal(int, TokensProduced)
+    shortened = Signal(int, LeftOut)  # message id, what of its conversation it does not see
     ended = Signal(ChatMessage)
     measured = Signal(ChatMessage)
     generating_changed = Signal()
@@ -81,6 +85,8 @@ class Answers(QObject):
         self._bridge = bridge = services.bridge
         self._store = services.store
         self._tasks = services.tasks
+        self._settings = services.settings
+        self._visible: int | None = None
         self._live: dict[str, LiveAnswer] = {}
         self._ended: dict[int, ChatMessage] = {}  # until their last state is on disk
         self._num_requests = 0
@@ -139,9 +145,23 @@ class Answers(QObject):
         self._live[request_id] = LiveAnswer(message, request_id, sent_ns)
         self._checkpoint.start()
         self._bridge.submit(
-            GenerationRequest(request_id, sent_ns=sent_ns, params=params, messages=prompt)
+            GenerationRequest(
+                request_id,
+                sent_ns=sent_ns,
+                params=params,
+                messages=prompt,
+                conversation_id=str(message.conversation_id),
+                priority=self._priority(message),
+                overflow=Overflow(self._settings.text("overflow")),
+            )
         )
         self.generating_changed.emit()
+
+    def show(self, conversation_id: int | None) -> None:
+        """The answers of this conversation are the visible ones: they go before others."""
+        self._visible = conversation_id
+        for live in self._live.values():
+            self._bridge.prioritise(live.request_id, self._priority(live.message))
 
     def stop(self, conversation_id: int) -> None:
         """Stop the answers of one conversation; ``ended`` follows."""
@@ -199,6 +219,9 @@ class Answers(QObject):
     def _on_tokenized(self, event: PromptTokenized) -> None:
         if (live := self._live.get(event.request_id)) is not None:
             live.prefill_ns = perf_counter_ns()
+            live.left_out = event.left_out
+            if event.left_out is not None:
+                self.shortened.emit(live.message.message_id, event.left_out)
 
     @Slot(PrefillProgress)
     def _on_prefill(self, event: PrefillProgress) -> None:
@@ -270,6 +293,9 @@ class Answers(QObject):
         if not self._save_has_failed:  # once, not every second
             self._save_has_failed = True
             self.save_failed.emit(failure_of(error))
+
+    def _priority(self, message: ChatMessage) -> int:
+        return int(message.conversation_id == self._visible)
 
     def _live_of(self, conversation_id: int) -> Iterator[LiveAnswer]:
         return (

@@ -5,6 +5,7 @@ and come back to it. Other versions of a message are the affair of ``branches``.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
 from typing import TypeVar
@@ -16,12 +17,21 @@ from app.controllers.drafts import Drafts
 from app.controllers.failures import words_for, words_for_error
 from app.controllers.model import ModelController
 from app.controllers.opened import OpenChat
-from app.controllers.rows import num_context_tokens, prompt_of
+from app.controllers.rows import num_conversation_tokens, prompt_of, with_question
 from app.controllers.services import Services
 from app.conversations import ChatMessage, Conversation
 from app.store.store import Turn
-from engine.api import Failure, PrefillProgress, TokensCounted, TokensProduced
+from engine.api import (
+    Failure,
+    LeftOut,
+    Message,
+    Overflow,
+    PrefillProgress,
+    TokensCounted,
+    TokensProduced,
+)
 from ui.chat.page import ChatPage
+from ui.chat.token_count import ContextUse, estimate_tokens
 from ui.i18n import tr
 
 T = TypeVar("T")
@@ -52,7 +62,7 @@ class ChatController(QObject):
         self._must_stop = False  # Stop was pressed before the question was saved
         self._unpainted: dict[int, int] = {}  # message id -> when Send was pressed
         self._count_ticket = 0
-        self._num_draft_tokens: int | None = None
+        self._counted = TokensCounted(0, None)
         self._connect()
 
     def _connect(self) -> None:
@@ -64,6 +74,7 @@ class ChatController(QObject):
         page.first_painted.connect(self._on_first_painted)
         answers.prefilled.connect(self._on_prefilled)
         answers.text_arrived.connect(self._on_text)
+        answers.shortened.connect(self._on_shortened)
         answers.ended.connect(self._on_ended)
         answers.measured.connect(self._on_measured)
         self._services.bridge.tokens_counted.connect(self._on_counted)
@@ -119,6 +130,7 @@ class ChatController(QObject):
     def _show(self, chat: OpenChat, draft: str) -> None:
         self.open_chat = chat
         self._unpainted.clear()
+        self._answers.show(chat.conversation_id)
         self.show_path()
         self._page.set_draft(draft)
         self._page.focus_composer()
@@ -126,16 +138,21 @@ class ChatController(QObject):
 
     def show_path(self) -> None:
         """Show the messages of the open conversation from anew."""
-        if self.open_chat.conversation_id is not None:
-            live = self._answers.live_in(self.open_chat.conversation_id)
-            if live is not None:  # it may have grown while another branch was shown
-                self.open_chat.update(live.present)
+        conversation_id = self.open_chat.conversation_id
+        live = None if conversation_id is None else self._answers.live_in(conversation_id)
+        if live is not None:  # it may have grown while another branch was shown
+            self.open_chat.update(live.present)
         self._page.show_conversation(self.open_chat.rows())
         self._page.set_generating(self.is_busy)
+        if live is not None and live.left_out is not None:
+            self._page.set_left_out(live.message.message_id, live.left_out)
         self._tell_path()
 
     def _tell_path(self) -> None:
+        self._counted = replace(self._counted, prompt=None)  # it was another path's
         self._show_token_count()
+        if text := self._page.composer.text():
+            self._on_count(text)
         self.path_changed.emit()
 
     @property
@@ -213,6 +230,8 @@ class ChatController(QObject):
         self._drafts.forget(chat.conversation_id)
         chat.conversation_id = turn.conversation.conversation_id
         chat.extend(turn.user, turn.answer)
+        if chat is self.open_chat:
+            self._answers.show(chat.conversation_id)
         if chat is self.open_chat and is_branch:
             self.show_path()
         elif chat is self.open_chat:
@@ -224,17 +243,21 @@ class ChatController(QObject):
 
     def compute(self, chat: OpenChat, answer: ChatMessage, sent_ns: int) -> None:
         """Ask the engine for an answer that is on disk, and on the page if its chat is."""
-        settings = self._services.settings
-        system_prompt = chat.system_prompt
-        if system_prompt is None:
-            system_prompt = settings.text("system_prompt")
-        prompt = prompt_of(chat.path_to(answer.message_id), system_prompt)
-        self._answers.begin(answer, prompt, settings.sampling_params(), sent_ns)
+        prompt = self._prompt(chat, answer.message_id)
+        params = self._services.settings.sampling_params()
+        self._answers.begin(answer, prompt, params, sent_ns)
         if chat is self.open_chat:
             self._unpainted[answer.message_id] = sent_ns
             self._page.set_waiting(answer.message_id, self._waiting_words())
             self.answer_begun.emit()
             self._tell_path()
+
+    def _prompt(self, chat: OpenChat, message_id: int | None) -> tuple[Message, ...]:
+        """What the model reads of a conversation, up to a message."""
+        system_prompt = chat.system_prompt
+        if system_prompt is None:
+            system_prompt = self._services.settings.text("system_prompt")
+        return prompt_of(chat.path_to(message_id), system_prompt)
 
     def _waiting_words(self) -> str:
         if self._model.is_loading:
@@ -262,6 +285,11 @@ class ChatController(QObject):
     def _on_text(self, message_id: int, event: TokensProduced) -> None:
         if event.text and self.open_chat.is_shown(message_id):
             self._page.append_text(message_id, event.text)
+
+    @Slot(int, LeftOut)
+    def _on_shortened(self, message_id: int, left_out: LeftOut) -> None:
+        if self.open_chat.is_shown(message_id):
+            self._page.set_left_out(message_id, left_out)
 
     @Slot(ChatMessage)
     def _on_ended(self, message: ChatMessage) -> None:
@@ -295,12 +323,23 @@ class ChatController(QObject):
 
     @Slot(str)
     def _on_count(self, text: str) -> None:
-        self._count_ticket = self._services.bridge.count_tokens(text)
+        chat, edited = self.open_chat, self._page.edited_id
+        before = chat.leaf if edited is None else chat.tree[edited].parent_id
+        messages: tuple[Message, ...] = ()
+        if text.strip() and self._is_room_scarce(text, before):
+            messages = with_question(self._prompt(chat, before), text)
+        self._count_ticket = self._services.bridge.count_tokens(text, messages)
+
+    def _is_room_scarce(self, text: str, before: int | None) -> bool:
+        """Whether the whole prompt is worth counting: that takes the engine's time."""
+        info = self._model.info
+        used = num_conversation_tokens(self.open_chat.path_to(before))
+        return info is not None and used + estimate_tokens(text) > info.context_length / 2
 
     @Slot(TokensCounted)
     def _on_counted(self, event: TokensCounted) -> None:
         if event.ticket == self._count_ticket:
-            self._num_draft_tokens = event.count
+            self._counted = event
             self._show_token_count()
 
     @Slot()
@@ -310,9 +349,13 @@ class ChatController(QObject):
 
     def _show_token_count(self) -> None:
         info = self._model.info
-        limit = None if info is None else info.context_length
-        used = num_context_tokens(self.open_chat.path)
-        self._page.set_token_count(self._num_draft_tokens, limit, used)
+        use = ContextUse(
+            limit=None if info is None else info.context_length,
+            used=num_conversation_tokens(self.open_chat.path),
+            prompt=self._counted.prompt,
+            leaves_out=self._services.settings.text("overflow") != Overflow.STOP.value,
+        )
+        self._page.set_token_count(self._counted.count, use)
 
     @Slot(Failure)
     def tell(self, failure: Failure) -> None:

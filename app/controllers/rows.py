@@ -24,6 +24,7 @@ def row_of(message: ChatMessage, tree: MessageTree) -> MessageRow:
         failure=None if message.failure is None else words_for(message.failure),
         version=versions.index(message.message_id) + 1,
         num_versions=len(versions),
+        left_out=None if message.timeline is None else message.timeline.left_out,
     )
 
 
@@ -33,18 +34,25 @@ def prompt_of(path: Sequence[ChatMessage], system_prompt: str) -> tuple[Message,
     An answer that never got a word is left out, and two questions that meet so become one: most
     chat templates want the roles to alternate.
     """
-    prompt: list[Message] = []
+    prompt: tuple[Message, ...] = ()
     if system_prompt.strip():
-        prompt.append(Message("system", system_prompt))
+        prompt = (Message("system", system_prompt),)
     for message in path:
-        if not message.content:
-            continue
-        if prompt and prompt[-1].role == message.role:
-            joined = f"{prompt[-1].content}\n\n{message.content}"
-            prompt[-1] = Message(message.role, joined)
-        else:
-            prompt.append(Message(message.role, message.content))
-    return tuple(prompt)
+        if message.content:
+            prompt = _extended(prompt, Message(message.role, message.content))
+    return prompt
+
+
+def with_question(prompt: tuple[Message, ...], text: str) -> tuple[Message, ...]:
+    """The prompt with one more question at its end."""
+    return _extended(prompt, Message("user", text))
+
+
+def _extended(prompt: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
+    if prompt and prompt[-1].role == message.role:
+        joined = f"{prompt[-1].content}\n\n{message.content}"
+        return (*prompt[:-1], Message(message.role, joined))
+    return (*prompt, message)
 
 
 def num_context_tokens(path: Sequence[ChatMessage]) -> int:
@@ -53,6 +61,13 @@ def num_context_tokens(path: Sequence[ChatMessage]) -> int:
         if message.timeline is not None:
             return message.timeline.num_prompt_tokens + message.timeline.num_output_tokens
     return 0
+
+
+def num_conversation_tokens(path: Sequence[ChatMessage]) -> int:
+    """As ``num_context_tokens``, with what the latest answer left out."""
+    timeline = next((m.timeline for m in reversed(path) if m.timeline is not None), None)
+    left_out = None if timeline is None else timeline.left_out
+    return num_context_tokens(path) + (0 if left_out is None else left_out.num_tokens)
 
 
 def num_turns(path: Sequence[ChatMessage]) -> int:

@@ -17,13 +17,14 @@ class SidebarController(QObject):
     """Shows what is in the store, latest first; marks what is open and what is generating."""
 
     notice = Signal(str)
+    deleted = Signal(int)
 
     def __init__(
         self, sidebar: Sidebar, chat: ChatController, answers: Answers, services: Services
     ) -> None:
         super().__init__(sidebar)
         self._sidebar = sidebar
-        self._chat = chat
+        self.chat = chat
         self._answers = answers
         self._store, self._tasks = services.store, services.tasks
         self._conversations: list[Conversation] = []
@@ -50,12 +51,12 @@ class SidebarController(QObject):
 
     @Slot()
     def _on_new_chat(self) -> None:
-        self._chat.open(None)
+        self.chat.open(None)
 
     @Slot(int)
     def _on_selected(self, conversation_id: int) -> None:
-        if conversation_id != self._chat.open_chat.conversation_id:
-            self._chat.open(conversation_id)
+        if conversation_id != self.chat.open_chat.conversation_id:
+            self.chat.open(conversation_id)
 
     @Slot(int, str)
     def _on_rename(self, conversation_id: int, title: str) -> None:
@@ -74,9 +75,10 @@ class SidebarController(QObject):
         )
 
     def _on_deleted(self, conversation_id: int, title: str, _nothing: None) -> None:
-        if conversation_id == self._chat.open_chat.conversation_id:
-            self._chat.open(None)
+        if conversation_id == self.chat.open_chat.conversation_id:
+            self.chat.open(None)
         self.refresh()
+        self.deleted.emit(conversation_id)
         self._sidebar.offer_undo(conversation_id, title)
 
     @Slot(int)
@@ -89,7 +91,7 @@ class SidebarController(QObject):
 
     def _on_undone(self, conversation_id: int, _nothing: None) -> None:
         self.refresh()
-        self._chat.open(conversation_id)
+        self.chat.open(conversation_id)
 
     @Slot(str)
     def _on_search(self, query: str) -> None:
@@ -130,7 +132,7 @@ class SidebarController(QObject):
                 if self._found is None or c.conversation_id in self._found
             ]
         )
-        self._sidebar.set_current(self._chat.open_chat.conversation_id)
+        self._sidebar.set_current(self.chat.open_chat.conversation_id)
 
     @Slot(object)
     def _on_current_changed(self, conversation_id: int | None) -> None:

@@ -5,7 +5,7 @@ Imports no Qt: the words are English source text, translated where they are show
 
 from collections.abc import Mapping
 
-from engine.api import KVPrecision, Precision
+from engine.api import KVPrecision, Overflow, Precision
 from ui.settings.fields import Choice, Field, Section
 
 # INT4 weights chosen with an eye on the model's own activations
@@ -119,6 +119,15 @@ MODEL = Section(
             "before it, and long answers slow to a crawl.",
             applies="reload",
         ),
+        Field(
+            "keep_cache",
+            "bool",
+            default=False,
+            label="Keep the KV cache with the conversation",
+            help="Saves what the model has read on the disk, so that a long chat goes on at once "
+            "after a restart. It takes as much room as the cache, and is deleted with the chat.",
+            applies="next_answer",
+        ),
     ),
 )
 
@@ -230,6 +239,20 @@ PROMPT = Section(
             "System prompt",
             "What the model is told before every conversation, for example how to answer. It "
             "costs tokens of the context.",
+            applies="next_answer",
+        ),
+        Field(
+            "overflow",
+            "choice",
+            Overflow.STOP.value,
+            "When the conversation outgrows the context",
+            "What the model still reads then. Nothing is ever deleted, and each answer says what "
+            "it did not see.",
+            choices=(
+                Choice(Overflow.STOP.value, "Stop and say so"),
+                Choice(Overflow.DROP_OLDEST.value, "Leave out the oldest turns"),
+                Choice(Overflow.KEEP_ENDS.value, "Keep the first turn and the newest"),
+            ),
             applies="next_answer",
         ),
     ),

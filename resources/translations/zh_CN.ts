@@ -8,12 +8,20 @@
       <translation> </translation>
     </message>
     <message>
+      <source> ({reason})</source>
+      <translation>（{reason}）</translation>
+    </message>
+    <message>
       <source>, </source>
       <translation>，</translation>
     </message>
     <message>
       <source>.</source>
       <translation>。</translation>
+    </message>
+    <message>
+      <source>1 earlier message ({tokens} tokens) was left out of this answer</source>
+      <translation>这个回答没有看到较早的 1 条消息（{tokens} 个 token）</translation>
     </message>
     <message>
       <source>16-bit (usual)</source>
@@ -70,6 +78,10 @@
     <message>
       <source>An answer ends where it would write one of these; one a line.</source>
       <translation>回答将要写出其中任意一个时即停止；每行一个。</translation>
+    </message>
+    <message>
+      <source>Another model read the chat before: {lost} tokens were read anew.</source>
+      <translation>此前读这段对话的是另一个模型：{lost} 个 token 重新读取。</translation>
     </message>
     <message>
       <source>Appearance</source>
@@ -352,6 +364,14 @@
       <translation>文件夹</translation>
     </message>
     <message>
+      <source>From token {position} on other chats needed the room in the cache: {lost} tokens were read anew. A larger KV cache budget keeps more.</source>
+      <translation>从第 {position} 个 token 起，缓存空间已被其他对话占用：{lost} 个 token 重新读取。增大 KV 缓存上限可以保留更多。</translation>
+    </message>
+    <message>
+      <source>From token {position} on the prompt differs from the last one, by an edit, another branch or system prompt, or the model's template: {lost} tokens were read anew.</source>
+      <translation>从第 {position} 个 token 起，提示词与上一次不同（编辑、其他分支、系统提示词或模型的模板所致）：{lost} 个 token 重新读取。</translation>
+    </message>
+    <message>
       <source>GPU memory budget</source>
       <translation>显存预算</translation>
     </message>
@@ -444,6 +464,14 @@
       <translation>KV 缓存精度</translation>
     </message>
     <message>
+      <source>Keep the KV cache with the conversation</source>
+      <translation>随对话保存 KV 缓存</translation>
+    </message>
+    <message>
+      <source>Keep the first turn and the newest</source>
+      <translation>保留第一轮和最新的几轮</translation>
+    </message>
+    <message>
       <source>Kept by other programs</source>
       <translation>其他程序的模型</translation>
     </message>
@@ -474,6 +502,10 @@
     <message>
       <source>Layers</source>
       <translation>层数</translation>
+    </message>
+    <message>
+      <source>Leave out the oldest turns</source>
+      <translation>略去最早的几轮</translation>
     </message>
     <message>
       <source>Leave out tokens that are this much less likely than the likeliest one: 0.05 means less than a twentieth. 0 is off.</source>
@@ -896,6 +928,10 @@
       <translation>保存到 {folder}</translation>
     </message>
     <message>
+      <source>Saves what the model has read on the disk, so that a long chat goes on at once after a restart. It takes as much room as the cache, and is deleted with the chat.</source>
+      <translation>把模型已读的内容存到磁盘，重启后长对话可以立即继续。占用的空间与缓存相同，删除对话时一并删除。</translation>
+    </message>
+    <message>
       <source>Search again</source>
       <translation>重新查找</translation>
     </message>
@@ -972,6 +1008,10 @@
       <translation>生成这么多 token 后停止；一个 token 约为四分之三个英文单词。</translation>
     </message>
     <message>
+      <source>Stop and say so</source>
+      <translation>停止并说明</translation>
+    </message>
+    <message>
       <source>Stop strings</source>
       <translation>停止字符串</translation>
     </message>
@@ -1014,6 +1054,10 @@
     <message>
       <source>The app ended while {n} answers were written; what had come is kept.</source>
       <translation>上次应用在生成 {n} 个回答时意外退出；已生成的部分已保留。</translation>
+    </message>
+    <message>
+      <source>The cache of earlier prompts is off: everything is read anew.</source>
+      <translation>提示词缓存已关闭：全部重新读取。</translation>
     </message>
     <message>
       <source>The connection broke off; going on in a moment</source>
@@ -1096,6 +1140,14 @@
       <translation>已计入当前模型先释放的内存。其他程序占用 {size}。</translation>
     </message>
     <message>
+      <source>The model was loaded again since: {lost} tokens were read anew.</source>
+      <translation>此后模型重新加载过：{lost} 个 token 重新读取。</translation>
+    </message>
+    <message>
+      <source>The model was loaded with another precision since: {lost} tokens were read anew.</source>
+      <translation>此后模型以另一种精度加载：{lost} 个 token 重新读取。</translation>
+    </message>
+    <message>
       <source>The model's chat template could not be applied ({reason}). Your message is kept.</source>
       <translation>无法应用模型的聊天模板（{reason}）。你的消息已保留。</translation>
     </message>
@@ -1130,6 +1182,10 @@
     <message>
       <source>There is no model at {path}. Nothing was changed; choose another file.</source>
       <translation>{path} 处没有模型。未做任何更改；请选择其他文件。</translation>
+    </message>
+    <message>
+      <source>This is the chat's first turn since the model was loaded, so the cache held no more.</source>
+      <translation>这是模型加载后这段对话的第一轮，所以缓存里没有更多内容。</translation>
     </message>
     <message>
       <source>This needs {needed} of memory and {available} is free. Choose a shorter context, a smaller precision or a smaller model.</source>
@@ -1236,12 +1292,24 @@
       <translation>权重</translation>
     </message>
     <message>
+      <source>What both prompts share is too short to be kept.</source>
+      <translation>两次提示词相同的部分太短，不予保留。</translation>
+    </message>
+    <message>
       <source>What the model is told before every conversation, for example how to answer. It costs tokens of the context.</source>
       <translation>每次对话之前先告诉模型的话，例如应当如何回答。它会占用上下文的 token。</translation>
     </message>
     <message>
+      <source>What the model still reads then. Nothing is ever deleted, and each answer says what it did not see.</source>
+      <translation>此时模型还读哪些内容。任何消息都不会被删除，每个回答都会说明它没有看到什么。</translation>
+    </message>
+    <message>
       <source>What weights and cache may take of the graphics card. Layers that do not fit in it run on the processor, which is slower.</source>
       <translation>权重和缓存最多可占用的显存。放不下的层在 CPU 上运行，速度较慢。</translation>
+    </message>
+    <message>
+      <source>When the conversation outgrows the context</source>
+      <translation>当对话超出上下文时</translation>
     </message>
     <message>
       <source>Where models are downloaded from; a mirror, for example. Empty takes the usual hub.</source>
@@ -1300,6 +1368,10 @@
       <translation>缩放</translation>
     </message>
     <message>
+      <source>cache off</source>
+      <translation>缓存已关闭</translation>
+    </message>
+    <message>
       <source>code</source>
       <translation>代码</translation>
     </message>
@@ -1318,6 +1390,10 @@
     <message>
       <source>decode {rate}</source>
       <translation>解码 {rate}</translation>
+    </message>
+    <message>
+      <source>displaced</source>
+      <translation>已被挤出</translation>
     </message>
     <message>
       <source>en</source>
@@ -1356,6 +1432,10 @@
       <translation>加载模型</translation>
     </message>
     <message>
+      <source>model reloaded</source>
+      <translation>模型已重新加载</translation>
+    </message>
+    <message>
       <source>no answer in time</source>
       <translation>迟迟没有响应</translation>
     </message>
@@ -1382,6 +1462,14 @@
     <message>
       <source>other chats</source>
       <translation>其他对话</translation>
+    </message>
+    <message>
+      <source>other model</source>
+      <translation>换了模型</translation>
+    </message>
+    <message>
+      <source>other precision</source>
+      <translation>换了精度</translation>
     </message>
     <message>
       <source>other programs</source>
@@ -1436,6 +1524,10 @@
       <translation>已由你停止</translation>
     </message>
     <message>
+      <source>text changed</source>
+      <translation>文本有变</translation>
+    </message>
+    <message>
       <source>the address is not valid</source>
       <translation>地址无效</translation>
     </message>
@@ -1476,8 +1568,16 @@
       <translation>有</translation>
     </message>
     <message>
+      <source>{cached} of {total} prompt tokens came from the cache.</source>
+      <translation>{total} 个提示 token 中有 {cached} 个来自缓存。</translation>
+    </message>
+    <message>
       <source>{cached} of {total} prompt tokens from cache</source>
       <translation>{total} 个提示 token 中 {cached} 个来自缓存</translation>
+    </message>
+    <message>
+      <source>{count} · the context is full: earlier messages will be left out</source>
+      <translation>{count} · 上下文已满：将略去较早的消息</translation>
     </message>
     <message>
       <source>{count} · {left} left in the context</source>
@@ -1550,6 +1650,10 @@
     <message>
       <source>{name} uses {feature}, which this version cannot run. Nothing was changed; choose another model.</source>
       <translation>{name} 使用了当前版本不支持的 {feature}。未做任何更改；请选择其他模型。</translation>
+    </message>
+    <message>
+      <source>{n} earlier messages ({tokens} tokens) were left out of this answer</source>
+      <translation>这个回答没有看到较早的 {n} 条消息（{tokens} 个 token）</translation>
     </message>
     <message>
       <source>{n} file</source>

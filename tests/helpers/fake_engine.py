@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter_ns
 
 from engine.api import (
+    CacheMiss,
     Cancel,
     Command,
     CountTokens,
@@ -22,6 +23,7 @@ from engine.api import (
     Finished,
     FinishReason,
     GenerationRequest,
+    LeftOut,
     LoadModel,
     LoadProgress,
     LoadStage,
@@ -32,8 +34,11 @@ from engine.api import (
     ModelUnloaded,
     Precision,
     PrefillProgress,
+    Prioritise,
     PromptTokenized,
     RequestFailed,
+    RestoreCache,
+    SaveCache,
     Shutdown,
     Submit,
     Timeline,
@@ -57,6 +62,8 @@ class Script:
     load_failure: Failure | None = None
     num_prompt_tokens: int = 12
     num_cached_tokens: int = 0
+    cache_miss: CacheMiss | None = None
+    left_out: LeftOut | None = None
     prefill_chunks: int = 1
     context_length: int = 2048
     token_interval_s: float | None = None
@@ -102,6 +109,7 @@ class FakeEngine:
     script: Script = field(default_factory=Script)
     requests: list[GenerationRequest] = field(default_factory=list)
     loads: list[ModelOptions] = field(default_factory=list)
+    small: list[Prioritise | SaveCache | RestoreCache] = field(default_factory=list)
     info: ModelInfo | None = None
     is_closed: bool = False
 
@@ -199,9 +207,12 @@ class FakeEngine:
                 self._waiting.append(request)
             case Cancel(request_id):
                 self._cancel(request_id)
-            case CountTokens(ticket, text):
+            case CountTokens(ticket, text, messages):
                 count = None if self.info is None else len(text.split())
-                self.on_event(TokensCounted(ticket, count))
+                prompt = sum(len(m.content.split()) for m in messages) if messages else None
+                self.on_event(TokensCounted(ticket, count, prompt))
+            case Prioritise() | SaveCache() | RestoreCache():
+                self.small.append(command)
             case Shutdown():
                 pass
 
@@ -251,7 +262,7 @@ class FakeEngine:
     ) -> Iterator[Event]:
         script, request_id = self.script, request.request_id
         start_ns = perf_counter_ns()
-        yield PromptTokenized(request_id, script.num_prompt_tokens)
+        yield PromptTokenized(request_id, script.num_prompt_tokens, script.left_out)
         for chunk in range(1, script.prefill_chunks + 1):
             computed = script.num_prompt_tokens * chunk // script.prefill_chunks
             yield PrefillProgress(
@@ -293,6 +304,8 @@ class FakeEngine:
             num_prompt_tokens=self.script.num_prompt_tokens,
             num_cached_tokens=self.script.num_cached_tokens,
             num_output_tokens=len(times),
+            cache_miss=self.script.cache_miss,
+            left_out=self.script.left_out,
         )
 
     def _stats(self) -> EngineStats:

@@ -7,10 +7,17 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from typing_extensions import override
 
-from engine.api import FinishReason
+from engine.api import FinishReason, LeftOut
 from ui.chat.message_item import ACTIONS_HEIGHT, MessageItem
 from ui.chat.rows import MessageRow, MessageStatus
-from ui.chat.stats_line import describe, describe_stages, reason_words, stages
+from ui.chat.stats_line import (
+    describe,
+    describe_reuse,
+    describe_stages,
+    left_out_words,
+    reason_words,
+    stages,
+)
 from ui.i18n import tr
 from ui.icons import Icon, icon_pixmap
 from ui.richtext.markdown_view import MarkdownView
@@ -123,6 +130,7 @@ class AssistantItem(MessageItem):
         self.body.selection_changed.connect(self.selection_changed)
         self.body.link_clicked.connect(self.link_clicked)
         self.body.painted.connect(self._report_paint)
+        self.note = self._small_label()
         self.progress = ProgressLine(look, self)
         self.progress.hide()
         self.failure = FailureCard(look, self)
@@ -130,11 +138,7 @@ class AssistantItem(MessageItem):
         self.failure.hide()
         self._bar = StageBar(look, self)
         self._bar.hide()
-        self.stats = QLabel(self)
-        self.stats.setWordWrap(True)
-        self.stats.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        set_look(self.stats, "small")
-        self.stats.hide()
+        self.stats = self._small_label()
         self._regenerate = self._button(tr("Regenerate"), Icon.REFRESH)
         self._regenerate.clicked.connect(self._ask_regenerate)
         self._continue = self._button(tr("Continue"), Icon.PLAY)
@@ -169,6 +173,11 @@ class AssistantItem(MessageItem):
             self.progress.hide()
         self.body.append(text)
 
+    def show_left_out(self, left_out: LeftOut) -> None:
+        """Say above the answer what of the conversation it does not see."""
+        self._set_note(left_out)
+        self.height_changed.emit()
+
     def show_progress(self, text: str, share: float | None) -> None:
         """Show what the answer waits for."""
         self.progress.show_state(text, share)
@@ -198,8 +207,14 @@ class AssistantItem(MessageItem):
     @override
     def height_for(self, width: int) -> int:
         look = self.look
-        y = self.body.height_for(width)
-        self.body.setGeometry(0, 0, width, y)
+        top = 0
+        if not self.note.isHidden():
+            height = self.note.heightForWidth(width)
+            self.note.setGeometry(0, 0, width, height)
+            top = height + look.px(8)
+        body = self.body.height_for(width)
+        self.body.setGeometry(0, top, width, body)
+        y = top + body
         if not self.progress.isHidden():
             y += look.px(8) if y else 0
             self.progress.setGeometry(0, y, width, self.progress.line_height())
@@ -226,21 +241,37 @@ class AssistantItem(MessageItem):
         self.row = row
         stats = row.stats
         self._bar.setVisible(stats is not None)
-        words = ""
+        words = reuse = ""
         if stats is not None:
             self._bar.set_stages(stages(stats.timeline), describe_stages(stats.timeline))
             words = describe(stats)
+            reuse = describe_reuse(stats.timeline)
         elif row.reason is not None and row.failure is None:  # the card says it
             words = reason_words(row.reason)
         if row.status is MessageStatus.PARTIAL:
             words = tr("Cut off when the app closed")
         self.stats.setText(words)
         self.stats.setVisible(bool(words))
+        self.stats.setToolTip(reuse)
+        self.stats.setAccessibleDescription(reuse)
+        self._set_note(row.left_out)
         self.failure.set_sentence(row.failure or "")
         self.failure.setVisible(row.failure is not None)
         if row.status is not MessageStatus.STREAMING:
             self.progress.hide()
         self.refresh_actions()
+
+    def _set_note(self, left_out: LeftOut | None) -> None:
+        self.note.setText("" if left_out is None else left_out_words(left_out))
+        self.note.setVisible(left_out is not None)
+
+    def _small_label(self) -> QLabel:
+        label = QLabel(self)
+        label.setWordWrap(True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        set_look(label, "small")
+        label.hide()
+        return label
 
     def _report_paint(self) -> None:
         self.painted.emit(self.row.message_id)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from ui.chat.input_box import InputBox
-from ui.chat.token_count import count_words
+from ui.chat.token_count import ContextUse, count_words
 from ui.i18n import tr
 from ui.icons import Icon, icon_pixmap
 from ui.theme import RADIUS_COMPOSER, RADIUS_CONTROL, ThemeSource, set_look
@@ -87,8 +87,7 @@ class Composer(QWidget):
         super().__init__(parent)
         self._look = look
         self._count: int | None = None
-        self._limit: int | None = None
-        self._used = 0
+        self._use = ContextUse()
         self._is_generating = False
         self._is_editing = False
         self._is_enabled = True
@@ -185,9 +184,9 @@ class Composer(QWidget):
         self.input.setEnabled(is_enabled)
         self._refresh_send()
 
-    def set_count(self, count: int | None, limit: int | None, used: int) -> None:
-        """Take the engine's count of the present text (None: not known)."""
-        self._count, self._limit, self._used = count, limit, used
+    def set_count(self, count: int | None, use: ContextUse) -> None:
+        """Take the engine's count of the present text (None: not known), and what it meets."""
+        self._count, self._use = count, use
         self._show_count()
 
     def _tell_to_wait(self, *, is_told: bool) -> None:
@@ -200,9 +199,9 @@ class Composer(QWidget):
             set_look(self.count, "small")
             return
         text = self.text()
-        words = count_words(text, self._count if text else 0, self._limit, self._used)
+        words = count_words(text, self._count if text else 0, self._use)
         self.count.setText(words.text)
-        self.count.setToolTip(words.text if words.is_warning else "")
+        self.count.setToolTip(words.text if words.is_warning or words.is_notice else "")
         set_look(self.count, "danger-small" if words.is_warning else "small")
 
     def _text_changed(self) -> None:

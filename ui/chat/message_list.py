@@ -6,6 +6,7 @@ or streamed elsewhere moves what is being read.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter_ns
 
 from PySide6.QtCore import QRect, Qt, QTimer, Signal
@@ -22,6 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from typing_extensions import override
 
+from engine.api import LeftOut
 from ui.chat.assistant_item import AssistantItem
 from ui.chat.entries import Entries, Entry
 from ui.chat.items import chain_tab_stops, drop_item, is_in_use, make_item
@@ -136,6 +138,16 @@ class MessageList(QAbstractScrollArea):
         entry.progress = (text, share)
         if isinstance(entry.item, AssistantItem):
             entry.item.show_progress(text, share)
+
+    def set_left_out(self, message_id: int, left_out: LeftOut) -> None:
+        """Say above a pending answer what of the conversation it does not see."""
+        entry = self._entries.find(message_id)
+        if entry is None:
+            return
+        entry.row = replace(entry.row, left_out=left_out)
+        if isinstance(entry.item, AssistantItem):
+            entry.item.show_left_out(left_out)
+        self._changed(entry)
 
     def finish(self, row: MessageRow) -> None:
         """End a streamed answer; its text is the row's."""

@@ -10,10 +10,12 @@ from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
+from engine.api import LeftOut
 from ui.chat.composer import Composer
 from ui.chat.empty_state import EmptyState
 from ui.chat.message_list import MessageList
 from ui.chat.rows import MessageRow
+from ui.chat.token_count import ContextUse
 from ui.i18n import tr
 from ui.theme import TEXT_COLUMN_MAX, ThemeSource
 
@@ -69,6 +71,11 @@ class ChatPage(QWidget):
         messages.link_requested.connect(self._pass_link)
         messages.edit_requested.connect(self._begin_edit)
 
+    @property
+    def edited_id(self) -> int | None:
+        """The message that is being edited; None: a new one is written."""
+        return self._edited_id
+
     # ------------------------------------------------------------------ what the controller calls
 
     def show_conversation(self, rows: Sequence[MessageRow]) -> None:
@@ -107,6 +114,10 @@ class ChatPage(QWidget):
             text += " \u00b7 " + tr("~{seconds} s left", seconds=f"{seconds_left:,.0f}")
         self.messages.set_progress(message_id, text, done / total if total else 0.0)
 
+    def set_left_out(self, message_id: int, left_out: LeftOut) -> None:
+        """Say above a pending answer what of the conversation it does not see."""
+        self.messages.set_left_out(message_id, left_out)
+
     def finish_message(self, row: MessageRow) -> None:
         """End a streamed answer: its final text, figures and state."""
         self.messages.finish(row)
@@ -125,9 +136,9 @@ class ChatPage(QWidget):
         self._end_edit()
         self.composer.set_text(text)
 
-    def set_token_count(self, count: int | None, limit: int | None, used: int) -> None:
-        """Show the length of the draft (None: estimate it) after ``used`` tokens of ``limit``."""
-        self.composer.set_count(count, limit, used)
+    def set_token_count(self, count: int | None, use: ContextUse) -> None:
+        """Show the length of the draft (None: estimate it) against the context."""
+        self.composer.set_count(count, use)
 
     def focus_composer(self) -> None:
         """Put the keyboard into the text field."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from engine.api import FinishReason, Timeline
+from engine.api import FinishReason, LeftOut, Timeline
 
 
 class MessageStatus(StrEnum):
@@ -29,6 +29,7 @@ class MessageRow:
     """One shown message. ``version`` of ``num_versions`` counts from 1 (2 of 3, say).
 
     ``failure`` is one translated sentence, shown inside the message; ``stats`` None: not known.
+    ``left_out``: what of the conversation an answer does not see.
     """
 
     message_id: int
@@ -40,3 +41,4 @@ class MessageRow:
     failure: str | None = None
     version: int = 1
     num_versions: int = 1
+    left_out: LeftOut | None = None

@@ -1,6 +1,6 @@
 """The quiet line under an answer, and the stages of its bar. Pure functions of the figures."""
 
-from engine.api import FinishReason, Timeline
+from engine.api import CacheMiss, FinishReason, LeftOut, MissKind, Timeline
 from ui.chat.rows import AnswerStats
 from ui.i18n import tr, tr_n
 from ui.widgets.stage_bar import Stage
@@ -60,8 +60,82 @@ def describe(stats: AnswerStats) -> str:
         )
     else:
         parts.append(tr_n("{n} prompt token", "{n} prompt tokens", timeline.num_prompt_tokens))
+    if timeline.cache_miss is not None and (short := _short(timeline.cache_miss.kind)):
+        parts[-1] += tr(" ({reason})", reason=short)
     parts.append(reason_words(stats.reason))
     return SEPARATOR.join(parts)
+
+
+def left_out_words(left_out: LeftOut) -> str:
+    """What of the conversation an answer does not see."""
+    messages, tokens = left_out.num_messages, f"{left_out.num_tokens:,}"
+    if messages == 1:
+        return tr("1 earlier message ({tokens} tokens) was left out of this answer", tokens=tokens)
+    return tr(
+        "{n} earlier messages ({tokens} tokens) were left out of this answer",
+        n=f"{messages:,}",
+        tokens=tokens,
+    )
+
+
+def describe_reuse(timeline: Timeline) -> str:
+    """How much of the prompt the cache held, and why not more, in sentences."""
+    cached = tr(
+        "{cached} of {total} prompt tokens came from the cache.",
+        cached=f"{timeline.num_cached_tokens:,}",
+        total=f"{timeline.num_prompt_tokens:,}",
+    )
+    if timeline.cache_miss is None:
+        return cached
+    return f"{cached} {_miss_words(timeline.cache_miss)}"
+
+
+def _short(kind: MissKind) -> str:
+    """Two words for the quiet line; none where nobody would expect a hit."""
+    words = {
+        MissKind.TEXT_CHANGED: tr("text changed"),
+        MissKind.EVICTED: tr("displaced"),
+        MissKind.MODEL_CHANGED: tr("other model"),
+        MissKind.PRECISION_CHANGED: tr("other precision"),
+        MissKind.RELOADED: tr("model reloaded"),
+        MissKind.CACHE_OFF: tr("cache off"),
+    }
+    return words.get(kind, "")
+
+
+def _miss_words(miss: CacheMiss) -> str:
+    sentences = {
+        MissKind.FIRST_TURN: tr(
+            "This is the chat's first turn since the model was loaded, so the cache held no more."
+        ),
+        MissKind.TEXT_CHANGED: tr(
+            "From token {position} on the prompt differs from the last one, by an edit, another "
+            "branch or system prompt, or the model's template: {lost} tokens were read anew.",
+            position=f"{miss.position:,}",
+            lost=f"{miss.num_lost:,}",
+        ),
+        MissKind.EVICTED: tr(
+            "From token {position} on other chats needed the room in the cache: {lost} tokens "
+            "were read anew. A larger KV cache budget keeps more.",
+            position=f"{miss.position:,}",
+            lost=f"{miss.num_lost:,}",
+        ),
+        MissKind.MODEL_CHANGED: tr(
+            "Another model read the chat before: {lost} tokens were read anew.",
+            lost=f"{miss.num_lost:,}",
+        ),
+        MissKind.PRECISION_CHANGED: tr(
+            "The model was loaded with another precision since: {lost} tokens were read anew.",
+            lost=f"{miss.num_lost:,}",
+        ),
+        MissKind.RELOADED: tr(
+            "The model was loaded again since: {lost} tokens were read anew.",
+            lost=f"{miss.num_lost:,}",
+        ),
+        MissKind.SHORT: tr("What both prompts share is too short to be kept."),
+        MissKind.CACHE_OFF: tr("The cache of earlier prompts is off: everything is read anew."),
+    }
+    return sentences[miss.kind]
 
 
 def stages(timeline: Timeline) -> tuple[Stage, ...]:

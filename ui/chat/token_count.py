@@ -12,10 +12,26 @@ _TOKENS_A_WIDE_CHARACTER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class CountWords:
-    """The label's text, and whether it warns."""
+    """The label's text, and whether it warns of a failure, or only gives notice."""
 
     text: str
     is_warning: bool = False
+    is_notice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUse:
+    """What a message meets. ``limit``: the context, in tokens; None: no model is loaded.
+
+    ``used``: tokens of the conversation before the message. ``prompt``: those of everything that
+    would be sent, the message included, as the engine counted it; None: not counted.
+    ``leaves_out``: where that is too much, earlier messages give way.
+    """
+
+    limit: int | None = None
+    used: int = 0
+    prompt: int | None = None
+    leaves_out: bool = False
 
 
 def estimate_tokens(text: str) -> int:
@@ -25,25 +41,34 @@ def estimate_tokens(text: str) -> int:
     return round(narrow / _CHARACTERS_A_TOKEN + wide * _TOKENS_A_WIDE_CHARACTER)
 
 
-def count_words(text: str, count: int | None, limit: int | None, used: int) -> CountWords:
-    """Words for a message of ``count`` tokens (None: estimated) after ``used`` ones."""
+def count_words(text: str, count: int | None, use: ContextUse) -> CountWords:
+    """Words for a message of ``count`` tokens (None: estimated)."""
     tokens = estimate_tokens(text) if count is None else count
-    mark = "~" if count is None and text else ""
+    is_exact = count is not None or not text
+    mark = "" if is_exact else "~"
     shown = mark + tr_n("{n} token", "{n} tokens", tokens)
-    if limit is None:
+    if use.limit is None:
         return CountWords(shown)
-    total = used + tokens
-    if total > limit:
+    total = use.used + tokens if use.prompt is None or not is_exact else use.prompt
+    over = total - use.limit + 1  # the answer needs a place, too
+    if over > 0 and use.leaves_out:
+        words = tr(
+            "{count} \u00b7 the context is full: earlier messages will be left out", count=shown
+        )
+        return CountWords(words, is_notice=True)
+    if over > 0:
         words = tr(
             "{count} \u00b7 {over} too many for the context of {limit}",
             count=shown,
-            over=mark + f"{total - limit:,}",
-            limit=f"{limit:,}",
+            over=(mark or ("~" if use.prompt is None and use.used else "")) + f"{over:,}",
+            limit=f"{use.limit:,}",
         )
         return CountWords(words, is_warning=True)
-    if total >= _NEAR * limit:
+    if total >= _NEAR * use.limit:
         words = tr(
-            "{count} \u00b7 {left} left in the context", count=shown, left=f"{limit - total:,}"
+            "{count} \u00b7 {left} left in the context",
+            count=shown,
+            left=f"{use.limit - total:,}",
         )
         return CountWords(words, is_warning=True)
     return CountWords(shown)

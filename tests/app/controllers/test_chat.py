@@ -1,10 +1,11 @@
 """Asking, streaming, stopping, branching, and what is on disk at each moment."""
 
 from app.store.errors import StoreFullError
-from engine.api import Failure, FinishReason, Message
+from engine.api import Failure, FinishReason, LeftOut, Message, Overflow, Prioritise
 from engine.errors import OutOfMemoryError
 from tests.helpers.fake_engine import Script
 from ui.chat.rows import MessageStatus
+from ui.chat.token_count import ContextUse
 
 ANSWER = "Hello, world."
 
@@ -268,10 +269,59 @@ def test_the_newest_count_of_tokens_is_shown_with_the_context(desk, monkeypatch)
     desk.page.count_requested.emit("one two")
     desk.page.count_requested.emit("one two three")
     desk.play()
-    assert shown == [(3, 2048, 0)]
+    assert shown == [(3, ContextUse(2048))]
     desk.send("go")
     desk.play()
-    assert shown[-1][1:] == (2048, 16)
+    assert shown[-1][1:] == (ContextUse(2048, used=16),)
+
+
+def test_a_prompt_near_the_end_of_the_context_is_counted_whole(make_desk, monkeypatch):
+    desk = make_desk(Script(context_length=40)).begin()
+    desk.send("one two three")
+    desk.play()
+    shown = []
+    monkeypatch.setattr(desk.page, "set_token_count", lambda *values: shown.append(values))
+    desk.page.count_requested.emit("four five six seven " * 4)
+    desk.play()
+    assert shown[-1] == (16, ContextUse(40, used=16, prompt=3 + 2 + 16))
+
+
+def test_an_answer_says_what_it_does_not_see_at_once_and_for_good(make_desk):
+    left_out = LeftOut(1, 3, 1_204)
+    desk = make_desk(Script(left_out=left_out)).begin()
+    desk.application.services.settings.set("overflow", "keep_ends")
+    desk.send("Hi")
+    desk.step(1)
+    assert desk.engine.requests[0].overflow is Overflow.KEEP_ENDS
+    assert desk.rows[1].left_out == left_out
+    open_id = desk.chat.open_chat.conversation_id
+    desk.chat.open(None)
+    desk.chat.open(open_id)
+    assert desk.rows[1].left_out == left_out
+    desk.play()
+    desk.chat.open(None)
+    desk.chat.open(open_id)
+    assert desk.rows[1].left_out == left_out
+    assert desk.stored()[1].timeline.left_out == left_out
+
+
+def test_the_visible_answer_goes_first(desk):
+    desk.send("first chat")
+    desk.step()
+    first = desk.chat.open_chat.conversation_id
+    desk.chat.open(None)
+    desk.send("second chat")
+    desk.step()
+    one, two = desk.engine.requests
+    assert (one.conversation_id, two.conversation_id) == (str(first), str(first + 1))
+    assert (one.priority, two.priority) == (1, 1)
+    assert Prioritise(one.request_id, 0) in desk.engine.small
+    desk.chat.open(first)
+    desk.step()
+    assert desk.engine.small[-2:] == [
+        Prioritise(one.request_id, 1),
+        Prioritise(two.request_id, 0),
+    ]
 
 
 # ---------------------------------------------------------------------- first paint

@@ -8,10 +8,11 @@ import pytest
 from app.conversations import ChatMessage
 from app.store.errors import StoreError, StoreFullError, StoreNewerError
 from app.store.store import Store
-from engine.api import Failure, FinishReason, Timeline
+from engine.api import CacheMiss, Failure, FinishReason, LeftOut, MissKind, Timeline
 from ui.chat.rows import MessageStatus
 
-TIMELINE = Timeline(1, 2, 3, 4, 50, 60, 900, 0, 12, 4, 7, 70)
+MISS = CacheMiss(MissKind.TEXT_CHANGED, 4, 7)
+TIMELINE = Timeline(1, 2, 3, 4, 50, 60, 900, 0, 12, 4, 7, 70, MISS, LeftOut(1, 3, 99))
 
 
 @pytest.fixture

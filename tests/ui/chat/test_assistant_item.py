@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from engine.api import FinishReason
+from engine.api import CacheMiss, FinishReason, LeftOut, MissKind
 from tests.ui.chat.test_stats_line import TIMELINE
 from ui.chat.assistant_item import AssistantItem
 from ui.chat.rows import AnswerStats, MessageRow, MessageStatus
@@ -105,3 +105,21 @@ def test_a_failure_is_told_once(make_item):
         7, "assistant", "", status=MessageStatus.FAILED, reason=FinishReason.FAILED, failure="No."
     )
     assert make_item(row).stats.isHidden()
+
+
+def test_what_it_does_not_see_stands_above_it(make_item):
+    plain = make_item(ROW)
+    item = make_item(replace(ROW, left_out=LeftOut(1, 3, 1_204)))
+    assert plain.note.isHidden()
+    assert "3 earlier messages" in item.note.text()
+    assert item.note.geometry().bottom() < item.body.geometry().top()
+    assert item.height() > plain.height()
+    item.set_row(ROW)
+    assert item.note.isHidden()
+
+
+def test_why_the_cache_was_missed_is_told_on_the_line(make_item):
+    timeline = replace(TIMELINE, cache_miss=CacheMiss(MissKind.EVICTED, 16, 60))
+    item = make_item(replace(ROW, stats=AnswerStats(timeline, FinishReason.END_OF_TEXT)))
+    assert "other chats needed the room" in item.stats.toolTip()
+    assert item.stats.accessibleDescription() == item.stats.toolTip()

@@ -2,6 +2,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from ui.chat.composer import Composer
+from ui.chat.token_count import ContextUse
 from ui.theme import ThemeSource
 
 
@@ -59,12 +60,23 @@ def test_a_draft_that_is_shown_is_not_reported(qtbot, composer):
 def test_the_count_is_an_estimate_until_the_engine_answers(qtbot, composer):
     qtbot.keyClicks(composer.input, "hello world")
     assert composer.count.text() == "~3 tokens"
-    composer.set_count(2, 8_192, 0)
+    composer.set_count(2, ContextUse(8_192))
     assert composer.count.text() == "2 tokens"
-    composer.set_count(9_000, 8_192, 0)
+    composer.set_count(9_000, ContextUse(8_192))
     assert composer.count.property("look") == "danger-small"
     qtbot.keyClicks(composer.input, "!")
     assert composer.count.text().startswith("~")
+
+
+def test_that_messages_will_be_left_out_is_said_quietly_and_sends_all_the_same(qtbot, composer):
+    qtbot.keyClicks(composer.input, "hello")
+    composer.set_count(1, ContextUse(100, 99, 100, leaves_out=True))
+    assert "left out" in composer.count.text()
+    assert composer.count.property("look") == "small"
+    assert composer.count.toolTip() == composer.count.text()
+    composer.set_count(1, ContextUse(100, 99, 100))
+    with qtbot.waitSignal(composer.submitted):
+        qtbot.keyClick(composer.input, Qt.Key.Key_Return)
 
 
 def test_disabled_it_says_why(composer):

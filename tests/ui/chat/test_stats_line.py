@@ -2,9 +2,18 @@ from dataclasses import replace
 
 import pytest
 
-from engine.api import FinishReason, Timeline
+from engine.api import CacheMiss, FinishReason, LeftOut, MissKind, Timeline
 from ui.chat.rows import AnswerStats
-from ui.chat.stats_line import describe, describe_stages, duration, rate, reason_words, stages
+from ui.chat.stats_line import (
+    describe,
+    describe_reuse,
+    describe_stages,
+    duration,
+    left_out_words,
+    rate,
+    reason_words,
+    stages,
+)
 
 MS = 1_000_000
 TIMELINE = Timeline(
@@ -76,3 +85,30 @@ def test_the_bar_covers_the_whole_answer():
     assert sum(stage.duration_ns for stage in stages(TIMELINE)) == end
     assert "model load" not in describe_stages(TIMELINE)
     assert "prefill 145 ms" in describe_stages(TIMELINE)
+
+
+@pytest.mark.parametrize("kind", list(MissKind))
+def test_every_lost_hit_has_a_sentence(kind):
+    timeline = replace(TIMELINE, cache_miss=CacheMiss(kind, 1_230, 1_167))
+    words = describe_reuse(timeline)
+    assert words.startswith("2,310 of 2,397 prompt tokens came from the cache. ")
+    assert words.endswith(".")
+    has_figure = kind not in {MissKind.FIRST_TURN, MissKind.SHORT, MissKind.CACHE_OFF}
+    assert ("1,167 tokens were read anew" in words) == has_figure
+    assert ("token 1,230" in words) == (kind in {MissKind.TEXT_CHANGED, MissKind.EVICTED})
+
+
+def test_an_unexpected_loss_shows_in_the_line_and_a_first_turn_does_not():
+    evicted = replace(TIMELINE, cache_miss=CacheMiss(MissKind.EVICTED, 16, 60))
+    line = describe(AnswerStats(evicted, FinishReason.END_OF_TEXT))
+    assert "2,310 of 2,397 prompt tokens from cache (displaced)" in line
+    first = replace(TIMELINE, cache_miss=CacheMiss(MissKind.FIRST_TURN, 0, 60))
+    assert describe(AnswerStats(first, FinishReason.FAILED)).count("(") == 0
+    assert describe_reuse(TIMELINE) == "2,310 of 2,397 prompt tokens came from the cache."
+
+
+def test_what_was_left_out_is_counted():
+    assert left_out_words(LeftOut(1, 3, 1_204)) == (
+        "3 earlier messages (1,204 tokens) were left out of this answer"
+    )
+    assert left_out_words(LeftOut(1, 1, 9)).startswith("1 earlier message (9 tokens) was")
