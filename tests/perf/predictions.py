@@ -98,6 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL:WEIGHTS")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, help="default: the physical cores")
     parser.add_argument("--shape", action="store_true", help="a random Llama of 1.1 billion")
     options = parser.parse_args()
     cases = []
@@ -109,7 +110,7 @@ def main() -> None:
             cases.append(Case(write_family(Path(folder) / "llama-1.1b", SHAPE), "int8"))
         ceilings = None
         for _ in range(options.rounds):
-            ceilings = best_of(ceilings, measure())
+            ceilings = best_of(ceilings, measure(options.threads))
             for case in cases:
                 case.run(ceilings.threads)
         if ceilings is None:

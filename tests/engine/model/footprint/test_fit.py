@@ -90,7 +90,9 @@ def test_a_narrow_cache_leaves_more_room(blueprint):
     ]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == 2 * sizes[1]
-    assert whole(blueprint, Mode(Precision.INT8)).kv == sizes[0]
+    # through torch, the cache is kept as the decoder computes
+    torch_only = replace(blueprint, has_native_step=False)
+    assert whole(torch_only, Mode(Precision.INT8)).kv == sizes[0]
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
