@@ -20,7 +20,7 @@ from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.kv.transfer import BlockStorage, block_bytes, block_nbytes, fill_block
 
 _log = logging.getLogger(__name__)
-PIECE_BYTES: Final = 4 << 20  # a few milliseconds of copying
+PIECE_BYTES: Final = 1 << 20  # between two steps: less than a token takes
 _KEEP_FREE_BYTES: Final = 2 << 30
 _TABLE: Final = "archive"  # the requests' ids are never so
 

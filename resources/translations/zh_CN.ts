@@ -368,8 +368,8 @@
       <translation>从第 {position} 个 token 起，缓存空间已被其他对话占用：{lost} 个 token 重新读取。增大 KV 缓存上限可以保留更多。</translation>
     </message>
     <message>
-      <source>From token {position} on the prompt differs from the last one, by an edit, another branch or system prompt, or the model's template: {lost} tokens were read anew.</source>
-      <translation>从第 {position} 个 token 起，提示词与上一次不同（编辑、其他分支、系统提示词或模型的模板所致）：{lost} 个 token 重新读取。</translation>
+      <source>From token {position} on the prompt differs from the last one, by an edit, another branch or system prompt, messages left out, or the model's template: {lost} tokens were read anew.</source>
+      <translation>从第 {position} 个 token 起，提示词与上一次不同（编辑、其他分支、系统提示词、略去的消息或模型的模板所致）：{lost} 个 token 重新读取。</translation>
     </message>
     <message>
       <source>GPU memory budget</source>

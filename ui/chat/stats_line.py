@@ -110,7 +110,8 @@ def _miss_words(miss: CacheMiss) -> str:
         ),
         MissKind.TEXT_CHANGED: tr(
             "From token {position} on the prompt differs from the last one, by an edit, another "
-            "branch or system prompt, or the model's template: {lost} tokens were read anew.",
+            "branch or system prompt, messages left out, or the model's template: {lost} tokens "
+            "were read anew.",
             position=f"{miss.position:,}",
             lost=f"{miss.num_lost:,}",
         ),
