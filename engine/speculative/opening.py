@@ -6,7 +6,6 @@ from pathlib import Path
 
 from engine.api import ModelOptions
 from engine.errors import InvalidRequestError
-from engine.kv.compressed import CompressedStorage
 from engine.kv.manager import KVManager
 from engine.model.loader import LoadedModel
 from engine.scheduling.drafting import Speculator
@@ -40,12 +39,6 @@ def open_draft(
     """
     if not options.draft or not options.kv_cache:
         return None
-    if isinstance(model.storage, CompressedStorage):
-        raise InvalidRequestError(
-            "This model's compressed cache cannot take a wrong guess back, so nothing can be "
-            "guessed ahead for it. Turn guessing ahead off, then load it again.",
-            reason="no draft for a compressed cache",
-        )
     if options.draft == NGRAM:
         return OpenedDraft(Speculation(NgramDrafter()), NGRAM)
     wanted = replace(

@@ -1,6 +1,6 @@
 // Causal attention over the paged cache, read in place, for any instruction set V.
 //
-// A job is some rows of one request, one K/V head and a part of the keys. Keys go by in tiles of
+// A job is some rows of one request, one K/V head, and all of their keys or a part. Keys go by in tiles of
 // 64, scored by every query that shares the head, and the softmax is kept up to date tile by tile.
 // How keys and values are read is told in rows.h.
 #pragma once
@@ -62,21 +62,20 @@ class Attention {
             for (int i = 0; i < count_; ++i) soften(i, key, keys);
             rows_.mix(tile_);
         }
-        if (job.partial >= 0) {
-            keep_partial(job);
+        if (job.part >= 0) {
+            keep_partial(job, top, group);
         } else {
             finish(job, top, group);
         }
     }
 
   private:
-    // The part of the keys that any row sees, whole tiles but for the last one.
+    // Of the keys that any row sees those of the job's part, whole tiles but for the last one.
     std::pair<int64_t, int64_t> keys_of(const AttentionJob& job) const {
         const int64_t oldest = window_ > 0 ? std::max<int64_t>(0, last_[0] - window_ + 1) : 0;
-        const int64_t end = last_[count_ - 1] + 1;
-        const int64_t first = oldest / kKeys, tiles = (end + kKeys - 1) / kKeys - first;
-        return {(first + tiles * job.part / job.parts) * kKeys,
-                std::min(end, (first + tiles * (job.part + 1) / job.parts) * kKeys)};
+        const int64_t start = oldest / kKeys * kKeys, end = last_[count_ - 1] + 1;
+        if (job.part < 0) return {start, end};
+        return {std::max(start, job.part * kPart), std::min(end, (job.part + 1) * kPart)};
     }
 
     // Mask the scores of query `i`, turn them into weights, and bring its sums to the new maximum.
@@ -125,9 +124,12 @@ class Attention {
     }
 
     // A partial result is head_dim sums, the maximum and the sum of weights, padded to 16.
-    void keep_partial(const AttentionJob& job) const {
+    void keep_partial(const AttentionJob& job, int64_t top, int group) const {
         for (int i = 0; i < count_; ++i) {
-            float* to = s_.partials + (job.partial + int64_t{i} * job.parts) * (head_dim_ + 16);
+            const auto row = static_cast<size_t>(top + i / group);
+            const int64_t head = int64_t{job.kv_head} * group + i % group;
+            const int64_t place = s_.row_partial[row] + head * s_.row_parts[row] + job.part;
+            float* to = s_.partials + place * (head_dim_ + 16);
             std::copy_n(scratch_.mixed + i * head_dim_, head_dim_, to);
             to[head_dim_] = maxima_[i];
             to[head_dim_ + 1] = V::hsum(V::load(scratch_.sums + i * 16));

@@ -107,62 +107,53 @@ std::vector<const Kernels*> find_kernels() {
 // Up to so many rows of a prompt are attended to by one job, all heads of a group together.
 int rows_of_job(int group) { return std::max(1, 48 / group); }
 
-// Split what a request's rows attend to into jobs: a single row by its keys, several by rows.
+// Split what a request's rows attend to into jobs: a few rows by parts of their keys as well.
+//
+// Where parts begin depends on the keys alone. A row's sums are then the same in every batch: a
+// guess is verified with the very numbers that computing it alone would give.
 class JobList {
   public:
-    JobList(StepState& state, int threads) : s_(state), threads_(threads) {}
+    explicit JobList(StepState& state) : s_(state) {}
 
     // Returns how many partial results there are.
     int64_t fill() {
         s_.jobs.clear();
         s_.row_partial.assign(static_cast<size_t>(s_.rows), -1);
         s_.row_parts.assign(static_cast<size_t>(s_.rows), 1);
-        for (int i = 0; i < s_.batch->num_segments; ++i) {
-            const tt_segment& segment = s_.batch->segments[i];
-            if (segment.length == 1) {
-                add_row(i, segment);
-            } else {
-                add_rows(i, segment);
-            }
-        }
+        for (int i = 0; i < s_.batch->num_segments; ++i) add_rows(i, s_.batch->segments[i]);
         return num_partials_;
     }
 
   private:
-    void add_row(int index, const tt_segment& segment) {
-        const int64_t keys = segment.context + 1;
-        const int64_t tiles = (keys + kKeys - 1) / kKeys;
-        const int64_t all = s_.batch->num_segments * s_.model->num_kv_heads;
-        // with many heads to attend to, threads are busy anyway
-        const int64_t wanted = all >= 4 * threads_ ? 1 : threads_;
-        const int parts = static_cast<int>(std::clamp<int64_t>(wanted, 1, tiles));
-        const int group = s_.model->num_heads / s_.model->num_kv_heads;
-        if (parts > 1) {
-            s_.row_partial[static_cast<size_t>(segment.start)] = num_partials_;
-            s_.row_parts[static_cast<size_t>(segment.start)] = parts;
-        }
-        for (int head = 0; head < s_.model->num_kv_heads; ++head) {
-            for (int part = 0; part < parts; ++part) {
-                s_.jobs.push_back({index, head, 0, 1, part, parts, parts > 1 ? num_partials_ + part : -1});
-            }
-            if (parts > 1) num_partials_ += int64_t{group} * parts;
-        }
-    }
-
     // The last rows first: they take longest, and short jobs fill the gaps at the end.
     void add_rows(int index, const tt_segment& segment) {
         const int step = rows_of_job(s_.model->num_heads / s_.model->num_kv_heads);
         for (int64_t end = segment.length; end > 0; end -= step) {
             const int64_t first = std::max<int64_t>(0, end - step);
-            for (int head = 0; head < s_.model->num_kv_heads; ++head) {
-                const auto rows = static_cast<int32_t>(end - first);
-                s_.jobs.push_back({index, head, first, rows, 0, 1, -1});
+            const auto rows = static_cast<int32_t>(end - first);
+            const int64_t parts = (segment.context + end + kPart - 1) / kPart;
+            if (segment.length > kFewAttending || parts == 1) {
+                add_jobs(index, first, rows, -1);
+                continue;
+            }
+            for (int64_t row = first; row < end; ++row) {
+                s_.row_partial[static_cast<size_t>(segment.start + row)] = num_partials_;
+                s_.row_parts[static_cast<size_t>(segment.start + row)] = static_cast<int32_t>(parts);
+                num_partials_ += s_.model->num_heads * parts;
+            }
+            for (int64_t part = 0; part < parts; ++part) {
+                add_jobs(index, first, rows, static_cast<int32_t>(part));
             }
         }
     }
 
+    void add_jobs(int index, int64_t first, int32_t rows, int32_t part) {
+        for (int head = 0; head < s_.model->num_kv_heads; ++head) {
+            s_.jobs.push_back({index, head, first, rows, part});
+        }
+    }
+
     StepState& s_;
-    const int threads_;
     int64_t num_partials_ = 0;
 };
 
@@ -182,11 +173,11 @@ struct tt_step {
     tt::Buffer buffers[9];
     std::vector<tt::Buffer> own;
 
-    void prepare(const tt_model& model, const tt_batch& batch, int threads);
+    void prepare(const tt_model& model, const tt_batch& batch);
     void prepare_threads(int threads);
 };
 
-void tt_step::prepare(const tt_model& model, const tt_batch& batch, int threads) {
+void tt_step::prepare(const tt_model& model, const tt_batch& batch) {
     auto& s = state;
     s.model = &model;
     s.batch = &batch;
@@ -206,7 +197,7 @@ void tt_step::prepare(const tt_model& model, const tt_batch& batch, int threads)
     };
     s.shared = quantised(buffers[6], std::max(model.hidden, s.mixed_width));
     s.gated_quants = quantised(buffers[7], model.intermediate);
-    s.partials = buffers[8].floats(tt::JobList(s, threads).fill() * (model.head_dim + 16));
+    s.partials = buffers[8].floats(tt::JobList(s).fill() * (model.head_dim + 16));
     s.next_job.reset(new std::atomic<int64_t>[static_cast<size_t>(model.num_layers)]);
     for (int i = 0; i < model.num_layers; ++i) s.next_job[static_cast<size_t>(i)] = 0;
     s.current = 0;
@@ -303,7 +294,7 @@ void tt_step_free(tt_step* step) { delete step; }
 int32_t tt_step_run(tt_step* step, tt_team* team, int32_t threads, const tt_batch* batch,
                     int32_t first, int32_t end) {
     try {
-        if (first == 0) step->prepare(*step->state.model, *batch, threads);
+        if (first == 0) step->prepare(*step->state.model, *batch);
         step->prepare_threads(threads);
     } catch (const std::bad_alloc&) {
         return 1;

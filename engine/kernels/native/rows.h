@@ -157,7 +157,7 @@ class FloatRows {
 
 // Keys and values as codes. Queries become bytes too, each group of 32 with a scale of its own,
 // and scores are sums of products of bytes; values become floats again in registers, or, where
-// many queries share them, once a tile.
+// a prompt's many queries share them, once a tile.
 template <class V, int32_t Kind>
 class CodeRows {
     using F = typename V::F;
@@ -180,6 +180,7 @@ class CodeRows {
         const int64_t size = s_.batch->block_size;
         const int64_t* blocks = s_.batch->blocks + segment.first_block;
         keys_ = keys;
+        is_prompt_ = segment.length > kFewAttending;
         for (int i = 0; i < kKeys / kVector; ++i) {
             const int64_t token = first + kVector * std::min(i, (keys - 1) / kVector);
             const int64_t block = blocks[token / size];
@@ -198,8 +199,7 @@ class CodeRows {
     }
 
     void mix(const QueryTile& tile) {
-        constexpr int kFewQueries = 8;
-        if (tile.count > kFewQueries) {
+        if (is_prompt_) {
             float* rows = tile.scratch.keys;
             decode_values(rows);
             mix_rows<V>(tile, head_dim_, keys_, [&](int key) { return rows + key * head_dim_; });
@@ -377,6 +377,7 @@ class CodeRows {
     const int head_dim_;
     const CodeLayout<Kind> layout_;
     int keys_ = 0;
+    bool is_prompt_ = false;
     Activations quants_;
     CodePlace k_[kKeys / kVector];
     CodePlace v_[kKeys / kVector];

@@ -15,21 +15,22 @@ namespace tt {
 
 constexpr int kKeys = 64;         // keys of one attention tile
 constexpr int kMostHeadDim = 1024;  // of a quantised cache
+// Up to so many rows of one request attend with the very numbers of a single row, in parts of their
+// keys; more are a prompt's.
+constexpr int64_t kFewAttending = 32;
+constexpr int64_t kPart = 128;  // keys, whole tiles
 constexpr int kMaxQueries = 128;  // query rows times heads of one attention job
 // Up to so many rows every thread prepares all activations for itself: cheaper than a barrier.
 constexpr int64_t kFewRows = 2;
 
-// Rows [first_row, first_row + rows) of a segment over one of `parts` equal parts of the keys they
-// see of one K/V head. partial: where its unfinished results go (of head i: partial + i * parts),
-// or -1.
+// Rows [first_row, first_row + rows) of a segment over the keys they see of one K/V head: all of
+// them (part -1), or those of part `part`, whose unfinished results wait to be joined.
 struct AttentionJob {
     int32_t segment;
     int32_t kv_head;
     int64_t first_row;
     int32_t rows;
     int32_t part;
-    int32_t parts;
-    int64_t partial;
 };
 
 struct AttentionScratch {

@@ -193,6 +193,18 @@ def test_chunks_and_pages_make_no_difference(lengths, block_size):
     assert_same(run_all(decoder, lengths, block_size), run_all(decoder, [total], 16))
 
 
+@pytest.mark.parametrize("name", instruction_sets())
+@pytest.mark.parametrize("kept", KVFormat)
+@pytest.mark.parametrize("family", ["llama", "windows", "wide heads, odd group"])
+def test_verifying_guesses_gives_the_very_numbers_of_single_steps(name, kept, family, monkeypatch):
+    """Bit by bit, across the places where parts of the keys begin: guesses change no answer."""
+    monkeypatch.setattr(native_cpu, "open_core", lambda: open_core(name))
+    decoder = decoder_of(FAMILIES[family])
+    alone = run_all(decoder, [100] + [1] * 60, kept=kept)
+    together = run_all(decoder, [100, 2, 3, 5, 17, 1, 32], kept=kept)
+    assert torch.equal(alone, together)
+
+
 def test_a_batch_computes_what_single_requests_do():
     decoder = decoder_of(CONFIG)
     starts = (3, 70, 129, 40)
