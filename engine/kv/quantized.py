@@ -49,7 +49,7 @@ def rotation_of(kept: KVFormat, width: int) -> torch.Tensor:
     block = torch.ones(1, 1)
     while block.shape[0] < size:
         block = torch.cat((torch.cat((block, block), 1), torch.cat((block, -block), 1)))
-    return torch.block_diag(*[block / math.sqrt(size)] * (width // size))
+    return torch.kron(torch.eye(width // size), block / math.sqrt(size))
 
 
 def encode(rows: torch.Tensor, kept: KVFormat) -> tuple[torch.Tensor, torch.Tensor]:
@@ -58,7 +58,7 @@ def encode(rows: torch.Tensor, kept: KVFormat) -> tuple[torch.Tensor, torch.Tens
     Parameters are the scales of all groups, then their zeros in INT4. Codes fit the parameters as
     rounded, so that a coarse scale costs no more than its own coarseness.
     """
-    groups = rows.unflatten(-1, (kept.num_groups(rows.shape[-1]), -1))
+    groups = _parted(rows, kept.num_groups(rows.shape[-1]), -1)
     if kept is KVFormat.INT8:
         scales = _half(groups.abs().amax(-1) / 127)
         codes = _scaled(groups, scales).clamp_(-127, 127).to(torch.int8).view(torch.uint8)
@@ -75,9 +75,14 @@ def decode(codes: torch.Tensor, parameters: torch.Tensor, kept: KVFormat) -> tor
     if kept is KVFormat.INT8:
         return codes.view(torch.int8) * parameters.float()
     scales, zeros = parameters.float().chunk(2, -1)
-    halves = codes.unflatten(-1, (scales.shape[-1], -1))
+    halves = _parted(codes, scales.shape[-1], -1)
     values = torch.cat((halves & 15, halves >> 4), -1) * scales.unsqueeze(-1)
     return values.add_(zeros.unsqueeze(-1)).flatten(-2)
+
+
+def _parted(values: torch.Tensor, *sizes: int) -> torch.Tensor:
+    """The last dimension as several, a view."""
+    return values.view(*values.shape[:-1], *sizes)
 
 
 def _half(values: torch.Tensor) -> torch.Tensor:
@@ -114,8 +119,8 @@ class QuantizedStorage(PagedStorage):
         count = kept.num_parameters(width)
         self.parameters = lazy_zeros((*planes, count, size), torch.float16, device)
         # as layers, heads, blocks, and the bytes of a block in their order
-        self._keys = self.codes[:, 0].unflatten(-1, (code_bytes // _QUAD, size, _QUAD))
-        self._values = self.codes[:, 1].unflatten(-1, (size, code_bytes))
+        self._keys = _parted(self.codes[:, 0], code_bytes // _QUAD, size, _QUAD)
+        self._values = _parted(self.codes[:, 1], size, code_bytes)
 
     @property
     @override
@@ -128,11 +133,11 @@ class QuantizedStorage(PagedStorage):
         codes, parameters = encode(keys_values.float() @ self.rotation, self.geometry.format)
         blocks = slots // self.geometry.block_size
         tokens = slots % self.geometry.block_size
-        keys = self._flipped(codes[:, :heads]).unflatten(-1, (-1, _QUAD))
+        keys = _parted(self._flipped(codes[:, :heads]), -1, _QUAD)
         # an index in front: [blocks, tokens, kv_heads, ...]
         self._keys[layer].permute(1, 3, 0, 2, 4)[blocks, tokens] = keys
         self._values[layer].permute(1, 2, 0, 3)[blocks, tokens] = codes[:, heads:]
-        rows = parameters.unflatten(1, (2, heads))
+        rows = parameters.view(-1, 2, heads, parameters.shape[-1])
         self.parameters[layer].permute(2, 4, 0, 1, 3)[blocks, tokens] = rows
 
     @override

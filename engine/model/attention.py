@@ -128,7 +128,7 @@ def _attend(
 
 def _fold(rows: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
     """Rows [kv_heads, group, R, n] times ``by`` [kv_heads, n, m]: the group among the rows."""
-    return torch.bmm(rows.flatten(1, 2), by).unflatten(1, (rows.shape[1], -1))
+    return torch.bmm(rows.flatten(1, 2), by).view(*rows.shape[:3], by.shape[2])
 
 
 def _softcap_(scores: torch.Tensor, cap: float) -> torch.Tensor:

@@ -17,7 +17,7 @@ from engine.model.footprint.cache import BLOCK_TOKENS, whole_blocks
 from engine.model.footprint.checkpoint import blueprint_of
 from engine.model.footprint.fit import Demand, Fitter, Mode, Place, Shortage
 from engine.model.footprint.target import target_of
-from engine.model.footprint.weights import allocated_bytes, resolve_precision
+from engine.model.footprint.weights import allocated_bytes, default_kv, resolve_precision
 from engine.model.source import Checkpoint
 
 BLOCK_SIZE = BLOCK_TOKENS
@@ -77,10 +77,14 @@ def resolve(options: ModelOptions, source: Checkpoint, machine: Machine) -> Reso
     blueprint = blueprint_of(source)
     precision = resolve_precision(blueprint, options.weights)
     compute_dtype = _compute_dtype(precision, machine)
-    kept = _check_format(_kv_format(options.kv, compute_dtype), source.config)
+    place = _place(options, machine)
+    kv = options.kv
+    if kv is KVPrecision.AUTO:
+        kv = default_kv(blueprint, precision, place.target)
+    kept = _check_format(_kv_format(kv, compute_dtype), source.config)
     one_block = _one_block(source.config, kept, compute_dtype)
     host = None if machine.host is None else _place(options, machine.host)
-    fitter = Fitter(blueprint, Mode(precision, options.kv), _place(options, machine), host)
+    fitter = Fitter(blueprint, Mode(precision, kv), place, host)
     found = fitter.fit(_demand(options, source.config, machine, one_block))
     if isinstance(found, Shortage):
         raise out_of_memory(found.needed, found.available)
@@ -200,13 +204,12 @@ def _demand(
 
 def _kv_format(wanted: KVPrecision, compute_dtype: torch.dtype) -> KVFormat:
     match wanted:
-        case KVPrecision.AUTO:
-            return KVFormat(dtype_name(compute_dtype))
-        case KVPrecision.FP32:
+        case KVPrecision.AUTO | KVPrecision.FP32:
             return KVFormat.FLOAT32
         case KVPrecision.BF16:
-            is_half = compute_dtype == torch.float16
-            return KVFormat.FLOAT16 if is_half else KVFormat.BFLOAT16
+            # float16 has three more bits, and range enough
+            is_bfloat = compute_dtype == torch.bfloat16
+            return KVFormat.BFLOAT16 if is_bfloat else KVFormat.FLOAT16
         case KVPrecision.INT8:
             return KVFormat.INT8
         case KVPrecision.INT4:

@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How it runs. ``precision`` is not AUTO; ``kv`` AUTO: as the decoder computes."""
+    """How it runs. ``precision`` is not AUTO; ``kv`` AUTO: as ``default_kv`` says."""
 
     precision: Precision
     kv: KVPrecision = KVPrecision.AUTO
@@ -168,7 +168,9 @@ class Needs:
 
     def __init__(self, blueprint: Blueprint, mode: Mode, target: Target) -> None:
         self.blueprint = blueprint
-        kv = default_kv(mode.precision, target) if mode.kv is KVPrecision.AUTO else mode.kv
+        kv = mode.kv
+        if kv is KVPrecision.AUTO:
+            kv = default_kv(blueprint, mode.precision, target)
         self.setup = Setup(mode.precision, kv, BLOCK_TOKENS, mode.streams, target)
         self._weights = allocated_bytes(blueprint, mode.precision, target)
         layers = sum(layer_bytes(blueprint, mode.precision, target))

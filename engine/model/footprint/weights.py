@@ -57,8 +57,16 @@ def resolve_precision(blueprint: Blueprint, wanted: Precision) -> Precision:
     return Precision.INT4 if blueprint.is_four_bit else Precision.INT8
 
 
-def default_kv(precision: Precision, target: Target) -> KVPrecision:
-    """The type the engine keeps its cache in for weights of ``precision``."""
+def default_kv(blueprint: Blueprint, precision: Precision, target: Target) -> KVPrecision:
+    """How the engine keeps its cache for weights of ``precision``, which is not AUTO.
+
+    INT8 where whole layers run in native code, which multiplies it as it lies: the longer the
+    context the faster, and beside quantised weights as exact as 16 bits. Elsewhere as the decoder
+    computes.
+    """
+    is_native = target.has_core and not target.is_cuda and blueprint.has_native_step
+    if is_native and precision in {Precision.INT8, Precision.INT4}:
+        return KVPrecision.INT8
     return KVPrecision.FP32 if target.compute_bytes(precision) == 4 else KVPrecision.BF16
 
 
