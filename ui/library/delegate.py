@@ -13,8 +13,8 @@ from typing_extensions import override
 from engine.api import Fit
 from ui.icons import icon_pixmap
 from ui.library.model import Role
-from ui.library.words import FIT_COLORS, FIT_ICONS
 from ui.theme import BASE_FONT_PX, RADIUS_CONTROL, SMALL_FONT_PX, ThemeSource
+from ui.widgets.fit import FIT_COLORS, FIT_ICONS
 
 Index = QModelIndex | QPersistentModelIndex
 _HEIGHT = 56

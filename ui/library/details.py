@@ -23,15 +23,13 @@ from ui.i18n import tr
 from ui.icons import Icon, icon_pixmap, make_icon
 from ui.library.rows import LibraryRow
 from ui.library.words import (
-    FIT_COLORS,
-    FIT_ICONS,
     breakable,
     facts,
     fit_notes,
-    fit_words,
     precision_words,
 )
 from ui.theme import ThemeSource, set_look
+from ui.widgets.fit import FIT_COLORS, FIT_ICONS, fit_words
 from ui.widgets.units import bytes_quantity
 
 MARGIN = 18

@@ -16,7 +16,8 @@ from typing_extensions import override
 from engine.api import Fit
 from ui.i18n import tr
 from ui.library.rows import LibraryRow, OfferRow
-from ui.library.words import fit_words, offer_summary, summary
+from ui.library.words import offer_summary, summary
+from ui.widgets.fit import fit_words
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()

@@ -216,8 +216,8 @@ class LibraryPage(QWidget):
         self._share()
 
     def _show_details(self) -> None:
-        has_focus = self.downloads.isAncestorOf(QApplication.focusWidget())
-        if has_focus:
+        focused = QApplication.focusWidget()
+        if focused is not None and self.downloads.isAncestorOf(focused):
             self.shelf.enter()  # what is hidden loses the focus to whatever comes first
         self._right.setCurrentWidget(self.details)
         self._share()

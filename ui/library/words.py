@@ -1,25 +1,14 @@
-"""Verdicts and figures of the library in words; the icon says the same as the colour."""
+"""Facts and figures of the library in words."""
 
 import re
 from collections.abc import Mapping
 
-from engine.api import Fit, ModelSheet, Precision, PrecisionFit
+from engine.api import ModelSheet, Precision, PrecisionFit
 from ui.i18n import mark, tr, tr_n
-from ui.icons import Icon
 from ui.library.rows import LibraryRow, OfferRow, SortKey, TransferRow, TransferStatus
+from ui.widgets.about_time import about_time
 from ui.widgets.units import bytes_quantity, parameters_short, short_number
 
-FIT_ICONS: Mapping[Fit, Icon] = {
-    Fit.FITS: Icon.CHECK,
-    Fit.TIGHT: Icon.INFO,
-    Fit.TOO_LARGE: Icon.WARNING,
-}
-FIT_COLORS: Mapping[Fit, str] = {Fit.FITS: "accent", Fit.TIGHT: "text", Fit.TOO_LARGE: "danger"}
-_FIT_WORDS: Mapping[Fit, str] = {
-    Fit.FITS: mark("Fits"),
-    Fit.TIGHT: mark("Barely fits"),
-    Fit.TOO_LARGE: mark("Too large"),
-}
 _SORT_WORDS: Mapping[SortKey, str] = {
     SortKey.NAME: mark("By name"),
     SortKey.SIZE: mark("Largest first"),
@@ -36,11 +25,6 @@ _STATUS_WORDS: Mapping[TransferStatus, str] = {
 
 # what no line break divides: the names that stores of other programs give to files
 _LONG_WORD = re.compile(r"([^\s/\\]{22})[^\s/\\]{12,}([^\s/\\]{10})")
-
-
-def fit_words(fit: Fit) -> str:
-    """The verdict."""
-    return tr(_FIT_WORDS[fit])
 
 
 def sort_words(order: SortKey) -> str:
@@ -95,7 +79,7 @@ def transfer_words(row: TransferRow) -> str:
     if row.status is not TransferStatus.RUNNING:
         return _joined(amount, tr(_STATUS_WORDS[row.status]))
     rate = "" if row.bytes_per_s is None else f"{bytes_quantity(row.bytes_per_s)}/s"
-    left = "" if row.seconds_left is None else tr("{time} left", time=_time(row.seconds_left))
+    left = "" if row.seconds_left is None else tr("{time} left", time=about_time(row.seconds_left))
     return _joined(amount, rate, left)
 
 
@@ -132,15 +116,6 @@ def facts(row: LibraryRow, sheet: ModelSheet) -> list[tuple[str, str]]:
 def _rounded(value: float) -> float:
     """Two figures: a prediction has no more."""
     return float(f"{value:.2g}")
-
-
-def _time(seconds: float) -> str:
-    """A time as one rounded figure; it is a guess."""
-    if seconds < 60:
-        return tr("~{n} s", n=max(1, round(seconds)))
-    if seconds < 5_400:
-        return tr("~{n} min", n=round(seconds / 60))
-    return tr("~{n} h", n=f"{seconds / 3_600:.1f}")
 
 
 def _joined(*parts: str) -> str:
