@@ -15,9 +15,11 @@ from PySide6.QtWidgets import QApplication
 from typing_extensions import override
 
 from app.bridge import EngineBridge, EngineFactory
+from app.controllers.answer_format import AnswerFormat
 from app.controllers.answers import Answers
 from app.controllers.appearance import Appearance
 from app.controllers.branches import BranchController
+from app.controllers.cache_experiment import CacheExperimentController
 from app.controllers.chat import ChatController
 from app.controllers.downloads import DownloadsController
 from app.controllers.failures import words_for, words_for_error
@@ -47,6 +49,7 @@ from ui.chat.page import ChatPage
 from ui.i18n import tr, tr_n
 from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
+from ui.meters.experiment import CacheExperiment
 from ui.meters.live import LiveMeters
 from ui.settings.panel import SettingsPanel
 from ui.settings.precision_panel import PrecisionPanel
@@ -228,6 +231,7 @@ class _Views:
     pages: Pages
     chat: ChatPage
     precisions: PrecisionPanel
+    experiment: CacheExperiment
 
 
 class EngineInspector:
@@ -252,6 +256,12 @@ class EngineInspector:
         from engine.inspection import foresee  # noqa: PLC0415 - imports numpy
 
         return foresee(options, bytes_to_free)
+
+    def check_schema(self, schema: str) -> None:
+        """Raise EngineError, with the reason, for what is no JSON Schema."""
+        from engine.text.grammar import check_schema  # noqa: PLC0415 - imports numpy
+
+        check_schema(schema)
 
     def has_gpu(self) -> bool:
         """Whether models run on a GPU here."""
@@ -287,8 +297,6 @@ def build(
     sidebar = SidebarController(views.pages.sidebar, chat, answers, services)
     page_settings = SettingsController(window, views.pages.settings, model, appearance, services)
     branches = BranchController(views.chat, chat, model, services)
-    LinkController(views.chat)
-    views.chat.model_wanted.connect(window.choose_model)
     window.stop_requested.connect(chat.stop)
     window.set_models_folder(str(paths.models))
     library = _library_services(settings, paths, make_tasks)
@@ -319,7 +327,24 @@ def build(
     ):
         speaker.notice.connect(application.notify)
     answers.save_failed.connect(chat.tell)
+    _join(application, views, library)
     return application
+
+
+def _join(application: Application, views: _Views, library: LibraryServices) -> None:
+    """Wire what lives beside a page and is asked for by nobody else."""
+    window, services = application.window, application.services
+    controllers = application.controllers
+    LinkController(views.chat)
+    views.chat.model_wanted.connect(window.choose_model)
+    window.tint_requested.connect(views.chat.toggle_tint)
+    experiment = CacheExperimentController(
+        views.experiment, controllers.model, controllers.answers, services.bridge
+    )
+    views.pages.meters.experiment_requested.connect(experiment.open)
+    check = EngineInspector().check_schema
+    checked = AnswerFormat(views.pages.settings, services.settings, library.catalog, check)
+    controllers.settings.changed.connect(checked.refresh)
 
 
 def _make_precision(
@@ -370,4 +395,4 @@ def _make_views(themes: ThemeSource) -> _Views:
         library=LibraryPage(themes),
     )
     pages.settings.place_below("weights", precisions)
-    return _Views(pages, chat, precisions)
+    return _Views(pages, chat, precisions, CacheExperiment(themes, pages.meters))

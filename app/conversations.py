@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.api import Failure, FinishReason, Timeline
-from ui.chat.rows import MessageStatus
+from ui.chat.rows import MessageStatus, Reasoning
 
 TITLE_LENGTH = 40
 
@@ -34,7 +34,11 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message as it is stored. ``model`` names what wrote an answer."""
+    """One message as it is stored. ``model`` names what wrote an answer.
+
+    ``guessed`` alone is not stored: the ranges of ``content`` that were guessed ahead, known while
+    the conversation that it was written in stays open.
+    """
 
     message_id: int
     conversation_id: int
@@ -46,6 +50,8 @@ class ChatMessage:
     timeline: Timeline | None = None
     model: str = ""
     failure: Failure | None = None
+    reasoning: Reasoning | None = None
+    guessed: tuple[tuple[int, int], ...] = ()
 
 
 class MessageTree:

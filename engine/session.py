@@ -148,7 +148,7 @@ class ModelSession:
         queued.conversation_id = request.conversation_id
         queued.priority = request.priority
         queued.left_out = left_out
-        queued.keeps_cache = request.kv_cache
+        queued.keeps_cache, queued.guess_ahead = request.kv_cache, request.guess_ahead
         if (schema := request.params.json_schema) is not None:
             queued.constraint = self._grammars.constrain(schema)
         self.scheduler.add(queued)

@@ -28,7 +28,7 @@ WORDS: Mapping[str, tuple[int | str, ...]] = {
     "tr": (0,),
     "tr_n": (0, 1),
     "mark": (0,),
-    "Field": (3, 4, "label", "help", "unit", "automatic"),
+    "Field": (3, 4, "label", "help", "unit", "automatic", "path_label"),
     "Choice": (1, "label"),
     "Section": (0, "title"),
 }

@@ -38,6 +38,7 @@ PANEL = Shortcut("panel", "Ctrl+J", mark("Show or hide the right panel"), mark("
 ZOOM_IN = Shortcut("zoom_in", "Ctrl++", mark("Larger text"), mark("Window"), ("Ctrl+=",))
 ZOOM_OUT = Shortcut("zoom_out", "Ctrl+-", mark("Smaller text"), mark("Window"))
 ZOOM_RESET = Shortcut("zoom_reset", "Ctrl+0", mark("Normal text size"), mark("Window"))
+TINT = Shortcut("tint", "Ctrl+G", mark("Show what was guessed ahead"), mark("Window"))
 SHORTCUT_SHEET = Shortcut("shortcut_sheet", "Ctrl+/", mark("Keyboard shortcuts"), mark("Window"))
 QUIT = Shortcut("quit", "Ctrl+Q", mark("Quit"), mark("Window"))
 
@@ -57,6 +58,7 @@ SHEET = (
     ZOOM_IN,
     ZOOM_OUT,
     ZOOM_RESET,
+    TINT,
     SHORTCUT_SHEET,
     QUIT,
 )

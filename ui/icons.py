@@ -27,6 +27,7 @@ class Icon(StrEnum):
     COPY = "copy"
     FOLDER = "folder"
     GEAR = "gear"
+    GUESSED = "guessed"
     INFO = "info"
     LINK = "link"
     LOCK = "lock"

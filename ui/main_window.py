@@ -67,6 +67,7 @@ class MainWindow(QMainWindow):
     zoom_changed = Signal(float)
     notice_action = Signal()
     stop_requested = Signal()
+    tint_requested = Signal()
     library_opened = Signal()
 
     def __init__(self, pages: Pages, themes: ThemeSource, parent: QWidget | None = None) -> None:
@@ -207,6 +208,7 @@ class MainWindow(QMainWindow):
             (actions.ZOOM_IN, self._zoom_in),
             (actions.ZOOM_OUT, self._zoom_out),
             (actions.ZOOM_RESET, self._zoom_reset),
+            (actions.TINT, self.tint_requested.emit),
             (actions.SHORTCUT_SHEET, self._show_sheet),
             (actions.QUIT, self.close),
         ):

@@ -29,9 +29,37 @@ from engine.api import (
     Timeline,
     TokensProduced,
 )
-from ui.chat.rows import MessageStatus
+from ui.chat.rows import MessageStatus, Reasoning
 
 CHECKPOINT_MS = 1000
+MAX_GUESSED = 10_000  # ranges kept of one answer
+
+
+@dataclass(slots=True)
+class Thought:
+    """A reasoning as it comes."""
+
+    pieces: list[str] = field(default_factory=list)
+    num_tokens: int = 0
+    start_ns: int = 0
+    end_ns: int = 0
+
+    def take(self, event: TokensProduced) -> None:
+        """Take the part of an event's tokens that are reasoning: its first ones."""
+        if not event.reasoning:
+            return
+        self.pieces.append(event.reasoning)
+        self.num_tokens += event.num_reasoning
+        if event.times_ns:
+            self.start_ns = self.start_ns or event.times_ns[0]
+            self.end_ns = event.times_ns[max(0, event.num_reasoning - 1)]
+
+    @property
+    def present(self) -> Reasoning | None:
+        """All that has come; None before anything has."""
+        if not self.pieces:
+            return None
+        return Reasoning("".join(self.pieces), self.num_tokens, self.end_ns - self.start_ns)
 
 
 @dataclass(slots=True)
@@ -46,6 +74,9 @@ class LiveAnswer:
     first_paint_ns: int | None = None
     is_dirty: bool = False
     first_token: Timeline | None = None
+    thought: Thought = field(default_factory=Thought)
+    guessed: list[tuple[int, int]] = field(default_factory=list)
+    num_characters: int = 0
     left_out: LeftOut | None = None
 
     @property
@@ -58,7 +89,24 @@ class LiveAnswer:
     @property
     def present(self) -> ChatMessage:
         """The message with all text that has arrived."""
-        return replace(self.message, content=self.message.content + "".join(self.pieces))
+        return replace(
+            self.message,
+            content=self.message.content + "".join(self.pieces),
+            reasoning=self.thought.present or self.message.reasoning,
+            guessed=(*self.message.guessed, *self.guessed),
+        )
+
+    def take(self, event: TokensProduced) -> None:
+        """Take new text of the answer, or of the reasoning before it."""
+        self.first_token = self.first_token or event.timeline
+        self.thought.take(event)
+        if event.text:
+            start = len(self.message.content) + self.num_characters
+            if len(self.guessed) < MAX_GUESSED:
+                self.guessed += [(start + first, start + end) for first, end in event.guessed]
+            self.pieces.append(event.text)
+            self.num_characters += len(event.text)
+        self.is_dirty = self.is_dirty or bool(event.text or event.reasoning)
 
     def seconds_left(self, event: PrefillProgress, now_ns: int) -> float | None:
         """An estimate of the rest of the prefill, from the chunks that are done."""
@@ -73,6 +121,7 @@ class Answers(QObject):
 
     prefilled = Signal(int, PrefillProgress, object)  # message id, event, seconds left or None
     text_arrived = Signal(int, TokensProduced)
+    reasoned = Signal(int, Reasoning)
     shortened = Signal(int, LeftOut)  # message id, what of its conversation it does not see
     ended = Signal(ChatMessage)
     measured = Signal(ChatMessage)
@@ -139,7 +188,12 @@ class Answers(QObject):
         self._num_requests += 1
         request_id = f"{message.message_id}.{self._num_requests}"
         message = replace(
-            message, status=MessageStatus.STREAMING, reason=None, timeline=None, failure=None
+            message,
+            status=MessageStatus.STREAMING,
+            reason=None,
+            timeline=None,
+            failure=None,
+            reasoning=message.reasoning if message.content else None,
         )
         self._ended.pop(message.message_id, None)
         self._live[request_id] = LiveAnswer(message, request_id, sent_ns)
@@ -233,10 +287,9 @@ class Answers(QObject):
     def _on_tokens(self, event: TokensProduced) -> None:
         if (live := self._live.get(event.request_id)) is None:
             return
-        live.first_token = live.first_token or event.timeline
-        if event.text:
-            live.pieces.append(event.text)
-            live.is_dirty = True
+        live.take(event)
+        if event.reasoning and (thought := live.thought.present) is not None:
+            self.reasoned.emit(live.message.message_id, thought)
         self.text_arrived.emit(live.message.message_id, event)
 
     @Slot(Finished)

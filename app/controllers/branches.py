@@ -63,6 +63,7 @@ class BranchController(QObject):
             edited = replace(
                 message,
                 content=text,
+                guessed=(),
                 status=MessageStatus.COMPLETE,
                 reason=None,
                 timeline=None,

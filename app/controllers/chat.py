@@ -31,6 +31,7 @@ from engine.api import (
     TokensProduced,
 )
 from ui.chat.page import ChatPage
+from ui.chat.rows import Reasoning
 from ui.chat.token_count import ContextUse, estimate_tokens
 from ui.i18n import tr
 
@@ -74,6 +75,7 @@ class ChatController(QObject):
         page.first_painted.connect(self._on_first_painted)
         answers.prefilled.connect(self._on_prefilled)
         answers.text_arrived.connect(self._on_text)
+        answers.reasoned.connect(self._on_reasoned)
         answers.shortened.connect(self._on_shortened)
         answers.ended.connect(self._on_ended)
         answers.measured.connect(self._on_measured)
@@ -284,7 +286,12 @@ class ChatController(QObject):
     @Slot(int, TokensProduced)
     def _on_text(self, message_id: int, event: TokensProduced) -> None:
         if event.text and self.open_chat.is_shown(message_id):
-            self._page.append_text(message_id, event.text)
+            self._page.append_text(message_id, event.text, event.guessed)
+
+    @Slot(int, Reasoning)
+    def _on_reasoned(self, message_id: int, reasoning: Reasoning) -> None:
+        if self.open_chat.is_shown(message_id):
+            self._page.set_reasoning(message_id, reasoning)
 
     @Slot(int, LeftOut)
     def _on_shortened(self, message_id: int, left_out: LeftOut) -> None:

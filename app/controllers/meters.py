@@ -99,7 +99,7 @@ class MetersController(QObject):
             return
         if event.timeline is not None:
             self._meters.set_first_token(event.timeline)
-        self._meters.add_token_times(event.times_ns)
+        self._meters.add_tokens(event)
 
     @Slot(ChatMessage)
     def _on_measured(self, message: ChatMessage) -> None:

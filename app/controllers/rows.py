@@ -24,6 +24,8 @@ def row_of(message: ChatMessage, tree: MessageTree) -> MessageRow:
         failure=None if message.failure is None else words_for(message.failure),
         version=versions.index(message.message_id) + 1,
         num_versions=len(versions),
+        reasoning=message.reasoning,
+        guessed=message.guessed,
         left_out=None if message.timeline is None else message.timeline.left_out,
     )
 

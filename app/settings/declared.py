@@ -5,11 +5,13 @@ Imports no Qt: the words are English source text, translated where they are show
 
 from collections.abc import Mapping
 
+from app.settings.sampling import ANSWER_FORMAT, SAMPLING
 from engine.api import KVPrecision, Overflow, Precision
 from ui.settings.fields import Choice, Field, Section
 
 # INT4 weights chosen with an eye on the model's own activations
 INT4_CALIBRATED = "int4-calibrated"
+NO_DRAFT, NGRAM_DRAFT = "off", "ngram"
 
 MODEL = Section(
     "Model",
@@ -111,6 +113,22 @@ MODEL = Section(
             applies="reload",
         ),
         Field(
+            "draft",
+            "choice_or_path",
+            NO_DRAFT,
+            "Guess ahead",
+            "Guesses the next tokens and checks them all in one step, which is faster where they "
+            "are right. The answers are the same with and without. N-grams look up what followed "
+            "before in the conversation and need no memory; a small model with the same "
+            "vocabulary guesses more. It rests where it does not pay.",
+            choices=(
+                Choice(NO_DRAFT, "Off"),
+                Choice(NGRAM_DRAFT, "N-grams of the conversation"),
+            ),
+            path_label="A small model…",
+            applies="reload",
+        ),
+        Field(
             "kv_cache",
             "bool",
             default=True,
@@ -126,104 +144,6 @@ MODEL = Section(
             label="Keep the KV cache with the conversation",
             help="Saves what the model has read on the disk, so that a long chat goes on at once "
             "after a restart. It takes as much room as the cache, and is deleted with the chat.",
-            applies="next_answer",
-        ),
-    ),
-)
-
-SAMPLING = Section(
-    "Sampling",
-    (
-        Field(
-            "temperature",
-            "float",
-            0.7,
-            "Temperature",
-            "How adventurous the choice of words is. 0 always takes the likeliest word; above 1 "
-            "it becomes erratic.",
-            minimum=0.0,
-            maximum=2.0,
-            step=0.05,
-            applies="next_answer",
-        ),
-        Field(
-            "top_k",
-            "int",
-            0,
-            "Top-k",
-            "Choose among this many likeliest tokens only. 0 is off.",
-            unit="tokens",
-            minimum=0,
-            maximum=1000,
-            step=1,
-            applies="next_answer",
-        ),
-        Field(
-            "top_p",
-            "float",
-            0.9,
-            "Top-p",
-            "Choose among the likeliest tokens that together reach this probability. 1 is off.",
-            minimum=0.01,
-            maximum=1.0,
-            step=0.01,
-            applies="next_answer",
-        ),
-        Field(
-            "min_p",
-            "float",
-            0.05,
-            "Min-p",
-            "Leave out tokens that are this much less likely than the likeliest one: 0.05 means "
-            "less than a twentieth. 0 is off.",
-            minimum=0.0,
-            maximum=1.0,
-            step=0.01,
-            applies="next_answer",
-        ),
-        Field(
-            "repetition_penalty",
-            "float",
-            1.0,
-            "Repetition penalty",
-            "Makes words that were just used less likely. 1 is off; about 1.1 stops a model that "
-            "repeats itself.",
-            minimum=1.0,
-            maximum=2.0,
-            step=0.01,
-            applies="next_answer",
-        ),
-        Field(
-            "seed",
-            "int",
-            None,
-            "Seed",
-            "The start of the dice. The same seed, model and prompt give the same answer again.",
-            minimum=0,
-            maximum=2_147_483_647,
-            step=1,
-            automatic="New each time",
-            applies="next_answer",
-        ),
-        Field(
-            "max_tokens",
-            "int",
-            None,
-            "Longest answer",
-            "Stop an answer after this many tokens; a token is about three quarters of a word.",
-            unit="tokens",
-            minimum=1,
-            maximum=1_048_576,
-            step=64,
-            automatic="Up to the context's end",
-            applies="next_answer",
-        ),
-        Field(
-            "stop",
-            "multiline",
-            "",
-            "Stop strings",
-            "An answer ends where it would write one of these; one a line.",
             applies="next_answer",
         ),
     ),
@@ -331,7 +251,7 @@ REMEMBERED = Section(
     ),
 )
 
-SHOWN_SECTIONS = (MODEL, SAMPLING, PROMPT, APPEARANCE, DOWNLOADS)
+SHOWN_SECTIONS = (MODEL, SAMPLING, ANSWER_FORMAT, PROMPT, APPEARANCE, DOWNLOADS)
 FIELDS: Mapping[str, Field] = {
     field.key: field for section in (*SHOWN_SECTIONS, REMEMBERED) for field in section.fields
 }

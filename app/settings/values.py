@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.settings.declared import FIELDS, INT4_CALIBRATED, problem_with
+from app.settings.declared import FIELDS, INT4_CALIBRATED, NO_DRAFT, problem_with
 from app.settings.file import read_values, write_values
 from engine.api import KVPrecision, ModelOptions, Precision, SamplingParams
 from ui.settings.fields import SettingValue
@@ -113,6 +113,7 @@ class Settings:
     def model_options(self, path: str) -> ModelOptions:
         """How to load the model at ``path``."""
         is_calibrated = self.text("weights") == INT4_CALIBRATED
+        draft = self.text("draft")
         return ModelOptions(
             path=path,
             weights=Precision.INT4 if is_calibrated else Precision(self.text("weights")),
@@ -123,6 +124,7 @@ class Settings:
             gpu_budget_bytes=self._mebibytes("gpu_budget_mib"),
             calibrated=is_calibrated,
             kv=KVPrecision(self.text("kv")),
+            draft=None if draft == NO_DRAFT else draft,
         )
 
     def sampling_params(self) -> SamplingParams:
@@ -132,10 +134,14 @@ class Settings:
             top_k=self.whole("top_k") or 0,
             top_p=self.number("top_p"),
             min_p=self.number("min_p"),
+            typical_p=self.number("typical_p"),
             repetition_penalty=self.number("repetition_penalty"),
+            presence_penalty=self.number("presence_penalty"),
+            frequency_penalty=self.number("frequency_penalty"),
             seed=self.whole("seed"),
             max_tokens=self.whole("max_tokens"),
             stop=tuple(line for line in self.text("stop").splitlines() if line),
+            json_schema=self.text("json_schema") if self.text("json_schema").strip() else None,
         )
 
     def recent_models(self) -> list[str]:

@@ -6,20 +6,21 @@ from dataclasses import asdict, fields
 
 from app.conversations import ChatMessage, Conversation
 from engine.api import CacheMiss, Failure, FinishReason, LeftOut, MissKind, Timeline
-from ui.chat.rows import MessageStatus
+from ui.chat.rows import MessageStatus, Reasoning
 
 INSERT_MESSAGE = """
     INSERT INTO messages(
         conversation_id, parent_id, role, content, status, reason, timeline, model, failure,
-        created_at, updated_at
+        reasoning, created_at, updated_at
     ) VALUES (
         :conversation_id, :parent_id, :role, :content, :status, :reason, :timeline, :model,
-        :failure, :now, :now
+        :failure, :reasoning, :now, :now
     )
 """
 UPDATE_MESSAGE = """
     UPDATE messages SET content = :content, status = :status, reason = :reason,
-        timeline = :timeline, model = :model, failure = :failure, updated_at = :now
+        timeline = :timeline, model = :model, failure = :failure, reasoning = :reasoning,
+        updated_at = :now
     WHERE id = :id
 """
 TIMELINE_FIELDS = frozenset(field.name for field in fields(Timeline))
@@ -50,6 +51,7 @@ def message_of(row: sqlite3.Row) -> ChatMessage:
         timeline=_timeline_of(row["timeline"]),
         model=row["model"],
         failure=_failure_of(row["failure"]),
+        reasoning=_reasoning_of(row["reasoning"]),
     )
 
 
@@ -68,6 +70,7 @@ def message_values(message: ChatMessage, now: float) -> dict[str, str | float | 
         "timeline": timeline,
         "model": message.model,
         "failure": _failure_text(message.failure),
+        "reasoning": _reasoning_text(message.reasoning),
     }
 
 
@@ -83,6 +86,17 @@ def _timeline_of(text: str | None) -> Timeline | None:
         return Timeline(**values)
     except (TypeError, ValueError, KeyError):  # written by a version with other figures
         return None  # the answer matters more
+
+
+def _reasoning_of(text: str | None) -> Reasoning | None:
+    if text is None:
+        return None
+    values = json.loads(text)
+    return Reasoning(values["text"], values.get("num_tokens", 0), values.get("duration_ns", 0))
+
+
+def _reasoning_text(reasoning: Reasoning | None) -> str | None:
+    return None if reasoning is None else json.dumps(asdict(reasoning), ensure_ascii=False)
 
 
 def _failure_of(text: str | None) -> Failure | None:

@@ -126,7 +126,9 @@ class GenerationRequest:
     goes on from its text. ``sent_ns`` is when the user pressed Send: TTFT counts from it.
     ``conversation_id`` names the conversation, so that lost cache hits can be explained and its
     cache kept. Requests of higher ``priority`` go first. ``overflow``: what is done with messages
-    that do not fit. ``kv_cache`` False recomputes every step of this answer, as the experiment does.
+    that do not fit.
+    ``kv_cache`` False recomputes every step of this answer, and ``guess_ahead`` False lets nothing
+    guess for it: for experiments.
     """
 
     request_id: str
@@ -139,3 +141,4 @@ class GenerationRequest:
     priority: int = 0
     overflow: Overflow = Overflow.STOP
     kv_cache: bool = True
+    guess_ahead: bool = True

@@ -69,6 +69,7 @@ class Request:
     plain_step_ns: int | None = None
     num_held: int = 0
     keeps_cache: bool = True
+    guess_ahead: bool = True
 
     @classmethod
     def of_prompt(
@@ -122,7 +123,9 @@ class Request:
         room = limit - self.num_known
         if self.params.max_tokens is not None:
             room = min(room, self.params.max_tokens - self.num_output)
-        return 0 if self.constraint is not None else max(0, room - 1)
+        if self.constraint is not None or not self.guess_ahead:
+            return 0
+        return max(0, room - 1)
 
     def finish_reason(self, *, eos_ids: frozenset[int], limit: int) -> FinishReason | None:
         """Why the answer ends after its latest token; None while it goes on.

@@ -40,6 +40,10 @@
       <translation>包含 .safetensors 文件的文件夹…</translation>
     </message>
     <message>
+      <source>A small model…</source>
+      <translation>小模型…</translation>
+    </message>
+    <message>
       <source>About the model</source>
       <translation>关于模型</translation>
     </message>
@@ -82,6 +86,10 @@
     <message>
       <source>Another model read the chat before: {lost} tokens were read anew.</source>
       <translation>此前读这段对话的是另一个模型：{lost} 个 token 重新读取。</translation>
+    </message>
+    <message>
+      <source>Answer format</source>
+      <translation>回答格式</translation>
     </message>
     <message>
       <source>Appearance</source>
@@ -188,12 +196,20 @@
       <translation>选择一个模型，查看它的详情和所需内存。</translation>
     </message>
     <message>
+      <source>Choose a small model with the same vocabulary</source>
+      <translation>选择词表相同的小模型</translation>
+    </message>
+    <message>
       <source>Choose a smaller model.</source>
       <translation>请选择更小的模型。</translation>
     </message>
     <message>
       <source>Choose among the likeliest tokens that together reach this probability. 1 is off.</source>
       <translation>只在累计概率达到该值的最可能 token 中选择。1 表示关闭。</translation>
+    </message>
+    <message>
+      <source>Choose among the tokens that are about as surprising as this place in the text lets one expect, up to this probability together. 1 is off.</source>
+      <translation>只在“意外程度”与此处预期相近的 token 中选择，它们的概率之和到此为止。1 为关闭。</translation>
     </message>
     <message>
       <source>Choose among this many likeliest tokens only. 0 is off.</source>
@@ -226,6 +242,10 @@
     <message>
       <source>Colours</source>
       <translation>配色</translation>
+    </message>
+    <message>
+      <source>Compares an answer with the cache and without it.</source>
+      <translation>比较有缓存和没有缓存时的同一个回答。</translation>
     </message>
     <message>
       <source>Compares each precision with FP32 on two built-in texts, beside your chats.</source>
@@ -262,6 +282,10 @@
     <message>
       <source>Copy message</source>
       <translation>复制消息</translation>
+    </message>
+    <message>
+      <source>Copy the reasoning</source>
+      <translation>复制思考过程</translation>
     </message>
     <message>
       <source>Copy this code</source>
@@ -336,6 +360,10 @@
       <translation>English</translation>
     </message>
     <message>
+      <source>Every answer becomes a JSON document that this schema describes, for example {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}. Empty: free text.</source>
+      <translation>每个回答都会是符合此 Schema 的 JSON，例如 {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}。留空则为自由文本。</translation>
+    </message>
+    <message>
       <source>Exact</source>
       <translation>精确</translation>
     </message>
@@ -364,6 +392,10 @@
       <translation>文件夹</translation>
     </message>
     <message>
+      <source>Frequency penalty</source>
+      <translation>频率惩罚</translation>
+    </message>
+    <message>
       <source>From token {position} on other chats needed the room in the cache: {lost} tokens were read anew. A larger KV cache budget keeps more.</source>
       <translation>从第 {position} 个 token 起，缓存空间已被其他对话占用：{lost} 个 token 重新读取。增大 KV 缓存上限可以保留更多。</translation>
     </message>
@@ -382,6 +414,18 @@
     <message>
       <source>Go on</source>
       <translation>继续</translation>
+    </message>
+    <message>
+      <source>Guess ahead</source>
+      <translation>提前猜测</translation>
+    </message>
+    <message>
+      <source>Guesses that were right</source>
+      <translation>猜中率</translation>
+    </message>
+    <message>
+      <source>Guesses the next tokens and checks them all in one step, which is faster where they are right. The answers are the same with and without. N-grams look up what followed before in the conversation and need no memory; a small model with the same vocabulary guesses more. It rests where it does not pay.</source>
+      <translation>先猜出后面几个 token，再用一步全部核对，猜对时更快。开或关，回答都一样。N-gram 查找对话里同样的词后面曾出现什么，不占内存；词表相同的小模型能猜得更多。不划算时会自动暂停。</translation>
     </message>
     <message>
       <source>Heads</source>
@@ -436,6 +480,10 @@
       <translation>该文件属于其他程序，应由那个程序删除。</translation>
     </message>
     <message>
+      <source>It does not pay here at present, so it is resting.</source>
+      <translation>目前在这里不划算，已暂停猜测。</translation>
+    </message>
+    <message>
       <source>It has not been measured yet with this model.</source>
       <translation>尚未在此模型上测量。</translation>
     </message>
@@ -446,6 +494,10 @@
     <message>
       <source>Its makers want you to accept their terms before you download it.</source>
       <translation>下载之前，需要先接受作者的条款。</translation>
+    </message>
+    <message>
+      <source>JSON Schema</source>
+      <translation>JSON Schema</translation>
     </message>
     <message>
       <source>KV</source>
@@ -516,6 +568,10 @@
       <translation>不再查找 {folder}</translation>
     </message>
     <message>
+      <source>Length of the answer</source>
+      <translation>回答长度</translation>
+    </message>
+    <message>
       <source>Licence</source>
       <translation>许可证</translation>
     </message>
@@ -538,6 +594,10 @@
     <message>
       <source>Load</source>
       <translation>加载</translation>
+    </message>
+    <message>
+      <source>Load a model first.</source>
+      <translation>请先加载模型。</translation>
     </message>
     <message>
       <source>Loaded</source>
@@ -588,12 +648,24 @@
       <translation>需先生成，{time}，仅一次</translation>
     </message>
     <message>
+      <source>Makes a token less likely each time the answer has it: it stops loops. 0 is off.</source>
+      <translation>token 每出现一次，概率就再降低一次：可打断循环。0 为关闭。</translation>
+    </message>
+    <message>
+      <source>Makes every token less likely once the answer has it, however often: it leads to new subjects. 0 is off; below 0 the answer stays with what it has.</source>
+      <translation>回答中出现过的 token，无论几次，概率都降低一次：会引向新话题。0 为关闭；低于 0 则更守着已有内容。</translation>
+    </message>
+    <message>
       <source>Makes words that were just used less likely. 1 is off; about 1.1 stops a model that repeats itself.</source>
       <translation>降低刚用过的词再次出现的可能。1 表示关闭；约 1.1 可以让模型不再重复。</translation>
     </message>
     <message>
       <source>Making room for the KV cache</source>
       <translation>正在分配 KV 缓存</translation>
+    </message>
+    <message>
+      <source>Measure</source>
+      <translation>测量</translation>
     </message>
     <message>
       <source>Measure again</source>
@@ -610,6 +682,10 @@
     <message>
       <source>Measured on this model over {n} tokens: {part} of the likeliest next tokens are those of FP32; KL divergence {kl} nats; perplexity {perplexity}, with FP32 {reference}.</source>
       <translation>在此模型上测量了 {n} 个 token：{part} 的首选 token 与 FP32 一致；KL 散度 {kl} 奈特；困惑度 {perplexity}，FP32 为 {reference}。</translation>
+    </message>
+    <message>
+      <source>Measures one answer twice on the loaded model: with the KV cache, and computing everything anew for each token. A chat goes first.</source>
+      <translation>用当前模型把同一个回答做两遍：一遍用 KV 缓存，一遍为每个 token 重新计算全部内容。对话优先。</translation>
     </message>
     <message>
       <source>Measuring {name}, {number} of {count}: {part}</source>
@@ -686,6 +762,10 @@
     <message>
       <source>Move {name} to the trash?</source>
       <translation>要把 {name} 移到回收站吗？</translation>
+    </message>
+    <message>
+      <source>N-grams of the conversation</source>
+      <translation>对话中的 N-gram</translation>
     </message>
     <message>
       <source>Name</source>
@@ -776,6 +856,10 @@
       <translation>按下“查询”之前不会发送任何内容。</translation>
     </message>
     <message>
+      <source>Off</source>
+      <translation>关闭</translation>
+    </message>
+    <message>
       <source>On disk</source>
       <translation>磁盘占用</translation>
     </message>
@@ -828,6 +912,10 @@
       <translation>精度</translation>
     </message>
     <message>
+      <source>Presence penalty</source>
+      <translation>存在惩罚</translation>
+    </message>
+    <message>
       <source>Previous 7 days</source>
       <translation>过去 7 天</translation>
     </message>
@@ -838,6 +926,10 @@
     <message>
       <source>Processor cores that compute. More than the physical cores makes answers slower.</source>
       <translation>参与计算的处理器核心数。超过物理核心数反而会让回答变慢。</translation>
+    </message>
+    <message>
+      <source>Progress</source>
+      <translation>进度</translation>
     </message>
     <message>
       <source>Prompt</source>
@@ -858,6 +950,10 @@
     <message>
       <source>Reading the prompt… {done} of {total} tokens</source>
       <translation>正在读取提示… {done} / {total} 个 token</translation>
+    </message>
+    <message>
+      <source>Reasoning</source>
+      <translation>思考过程</translation>
     </message>
     <message>
       <source>Recent models</source>
@@ -968,6 +1064,10 @@
       <translation>全部显示</translation>
     </message>
     <message>
+      <source>Show as a table</source>
+      <translation>以表格显示</translation>
+    </message>
+    <message>
       <source>Show in folder</source>
       <translation>打开所在文件夹</translation>
     </message>
@@ -982,6 +1082,10 @@
     <message>
       <source>Show or hide the right panel</source>
       <translation>显示或隐藏右侧面板</translation>
+    </message>
+    <message>
+      <source>Show what was guessed ahead</source>
+      <translation>显示提前猜中的文字</translation>
     </message>
     <message>
       <source>Smaller text</source>
@@ -1020,6 +1124,10 @@
       <translation>停止回答</translation>
     </message>
     <message>
+      <source>Stopped.</source>
+      <translation>已停止。</translation>
+    </message>
+    <message>
       <source>Stopped; what has arrived is kept</source>
       <translation>已停止，已下载的部分会保留</translation>
     </message>
@@ -1042,6 +1150,10 @@
     <message>
       <source>The answer is still being written — Esc stops it</source>
       <translation>回答还在生成：按 Esc 停止</translation>
+    </message>
+    <message>
+      <source>The answer reached the end of the context.</source>
+      <translation>回答已到上下文末尾。</translation>
     </message>
     <message>
       <source>The app crashed last time; the report is {path}.</source>
@@ -1128,6 +1240,10 @@
       <translation>{name} 的作者要求先接受其条款。请在仓库网页上接受，然后在设置中填写访问令牌。</translation>
     </message>
     <message>
+      <source>The measured times as a table</source>
+      <translation>测得时间的表格</translation>
+    </message>
+    <message>
       <source>The model file to chat with: a .gguf file, or a folder with safetensors files.</source>
       <translation>用于聊天的模型：一个 .gguf 文件，或包含 safetensors 文件的文件夹。</translation>
     </message>
@@ -1184,6 +1300,10 @@
       <translation>{path} 处没有模型。未做任何更改；请选择其他文件。</translation>
     </message>
     <message>
+      <source>Thinking…</source>
+      <translation>思考中…</translation>
+    </message>
+    <message>
       <source>This is the chat's first turn since the model was loaded, so the cache held no more.</source>
       <translation>这是模型加载后这段对话的第一轮，所以缓存里没有更多内容。</translation>
     </message>
@@ -1196,8 +1316,32 @@
       <translation>这条提示需要 {needed} 个 token，而模型最多读取 {limit} 个。没有发送任何内容。</translation>
     </message>
     <message>
+      <source>This schema cannot be used: {reason}.</source>
+      <translation>无法使用此 Schema：{reason}。</translation>
+    </message>
+    <message>
+      <source>Thought</source>
+      <translation>思考过</translation>
+    </message>
+    <message>
+      <source>Thought for {time}</source>
+      <translation>思考了 {time}</translation>
+    </message>
+    <message>
       <source>Threads</source>
       <translation>线程数</translation>
+    </message>
+    <message>
+      <source>Time of each token</source>
+      <translation>每个 token 的时间</translation>
+    </message>
+    <message>
+      <source>Time so far</source>
+      <translation>累计时间</translation>
+    </message>
+    <message>
+      <source>Tints the words that were guessed ahead and found right. Known of answers written since the chat was opened.</source>
+      <translation>为提前猜中的文字着色。只适用于打开此对话之后写出的回答。</translation>
     </message>
     <message>
       <source>To the end</source>
@@ -1206,6 +1350,10 @@
     <message>
       <source>Today</source>
       <translation>今天</translation>
+    </message>
+    <message>
+      <source>Token</source>
+      <translation>token</translation>
     </message>
     <message>
       <source>Too large</source>
@@ -1230,6 +1378,10 @@
     <message>
       <source>Turn it off as an experiment: every token then costs a new reading of everything before it, and long answers slow to a crawl.</source>
       <translation>可以关掉做个实验：此后每生成一个 token 都要重读之前的全部内容，长回答会慢得像爬行。</translation>
+    </message>
+    <message>
+      <source>Typical-p</source>
+      <translation>Typical-p</translation>
     </message>
     <message>
       <source>Undo</source>
@@ -1268,6 +1420,10 @@
       <translation>词表</translation>
     </message>
     <message>
+      <source>Wait for the answer in the chat: it would disturb the measurement.</source>
+      <translation>请等对话中的回答结束，否则会干扰测量。</translation>
+    </message>
+    <message>
       <source>Waiting for the engine…</source>
       <translation>正在等待推理引擎…</translation>
     </message>
@@ -1294,6 +1450,10 @@
     <message>
       <source>What both prompts share is too short to be kept.</source>
       <translation>两次提示词相同的部分太短，不予保留。</translation>
+    </message>
+    <message>
+      <source>What is the cache for?</source>
+      <translation>缓存有什么用？</translation>
     </message>
     <message>
       <source>What the model is told before every conversation, for example how to answer. It costs tokens of the context.</source>
@@ -1416,6 +1576,10 @@
       <translation>首个 token {time}</translation>
     </message>
     <message>
+      <source>folded</source>
+      <translation>已折叠</translation>
+    </message>
+    <message>
       <source>free</source>
       <translation>空闲</translation>
     </message>
@@ -1516,6 +1680,10 @@
       <translation>采样</translation>
     </message>
     <message>
+      <source>shown</source>
+      <translation>已展开</translation>
+    </message>
+    <message>
       <source>stopped at a stop string</source>
       <translation>遇到停止字符串</translation>
     </message>
@@ -1560,6 +1728,30 @@
       <translation>权重</translation>
     </message>
     <message>
+      <source>with the cache</source>
+      <translation>有缓存</translation>
+    </message>
+    <message>
+      <source>with: each</source>
+      <translation>有：每个</translation>
+    </message>
+    <message>
+      <source>with: so far</source>
+      <translation>有：累计</translation>
+    </message>
+    <message>
+      <source>without the cache</source>
+      <translation>没有缓存</translation>
+    </message>
+    <message>
+      <source>without: each</source>
+      <translation>无：每个</translation>
+    </message>
+    <message>
+      <source>without: so far</source>
+      <translation>无：累计</translation>
+    </message>
+    <message>
       <source>working</source>
       <translation>运算</translation>
     </message>
@@ -1574,6 +1766,10 @@
     <message>
       <source>{cached} of {total} prompt tokens from cache</source>
       <translation>{total} 个提示 token 中 {cached} 个来自缓存</translation>
+    </message>
+    <message>
+      <source>{count} tokens took {short} with the cache and {long} without it: {factor} times as long. Without it, each new token reads everything before it again, so its time grows with the answer, and the total with the square of its length.</source>
+      <translation>{count} 个 token，有缓存用了 {short}，没有缓存用了 {long}，是前者的 {factor} 倍。没有缓存时，每个新 token 都要把前面的内容重读一遍，所以每个 token 的时间随回答变长，总时间则按长度的平方增长。</translation>
     </message>
     <message>
       <source>{count} · the context is full: earlier messages will be left out</source>
@@ -1610,6 +1806,10 @@
     <message>
       <source>{folder} is not there now. If it is on another drive, connect that and search again.</source>
       <translation>{folder} 现在不存在。如果它在另一块硬盘上，请接上后再次搜索。</translation>
+    </message>
+    <message>
+      <source>{guessed} of {total} tokens were guessed</source>
+      <translation>{total} 个 token 中有 {guessed} 个是猜中的</translation>
     </message>
     <message>
       <source>{heads}, {kv_heads} for KV</source>
@@ -1700,6 +1900,10 @@
       <translation>{n} 个 token</translation>
     </message>
     <message>
+      <source>{n} tokens a step</source>
+      <translation>每步 {n} 个 token</translation>
+    </message>
+    <message>
       <source>{part} same token</source>
       <translation>{part} 首选一致</translation>
     </message>
@@ -1710,6 +1914,14 @@
     <message>
       <source>{precision} fits.</source>
       <translation>换成 {precision} 就够用。</translation>
+    </message>
+    <message>
+      <source>{right} of {drafted} guesses right</source>
+      <translation>{drafted} 次猜测中对了 {right} 次</translation>
+    </message>
+    <message>
+      <source>{run}: {done} of {total} tokens</source>
+      <translation>{run}：{done} / {total} 个 token</translation>
     </message>
     <message>
       <source>{size} a token</source>
@@ -1760,6 +1972,10 @@
     <message>
       <source>{vocab} tokens of {hidden} values</source>
       <translation>{vocab} 个 token，每个 {hidden} 维</translation>
+    </message>
+    <message>
+      <source>~{gain} times the speed of steps without guesses (~{time} each)</source>
+      <translation>速度约为不猜测时的 {gain} 倍（不猜测时每步约 {time}）</translation>
     </message>
     <message>
       <source>~{n} h</source>

@@ -114,7 +114,11 @@ class Desk:
     def rows(self) -> list[MessageRow]:
         """What the page shows, with the text that has been streamed into it."""
         return [
-            replace(entry.row, text=entry.text + "".join(entry.unshown))
+            replace(
+                entry.row,
+                text=entry.text + "".join(entry.unshown),
+                reasoning=entry.reasoning,
+            )
             if entry.is_streaming
             else entry.row
             for entry in self.page.messages.entries

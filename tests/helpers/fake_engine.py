@@ -68,6 +68,8 @@ class Script:
     context_length: int = 2048
     token_interval_s: float | None = None
     answers: tuple[tuple[str, ...], ...] = ()  # per request, before ``pieces`` is repeated
+    thoughts: tuple[str, ...] = ()  # the reasoning before each answer
+    guessed: tuple[tuple[int, int], ...] = ()  # of each piece
 
 
 def model_info(options: ModelOptions, context_length: int = 2048) -> ModelInfo:
@@ -270,16 +272,20 @@ class FakeEngine:
             )
         span = start_ns, perf_counter_ns()
         times: list[int] = []
-        for piece in pieces:
+        for place, piece in enumerate((*script.thoughts, *pieces)):
             times.append(perf_counter_ns())
             is_first = len(times) == 1
+            is_thought = place < len(script.thoughts)
             yield TokensProduced(
                 request_id,
-                piece,
+                "" if is_thought else piece,
                 (len(times),),
                 (times[-1],),
                 is_first=is_first,
                 timeline=self._timeline(request, span, times) if is_first else None,
+                reasoning=piece if is_thought else "",
+                num_reasoning=int(is_thought),
+                guessed=() if is_thought else script.guessed,
             )
         timeline = self._timeline(request, span, times) if times else None
         if script.failure is not None:

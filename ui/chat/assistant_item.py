@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from typing_extensions import override
 
 from engine.api import FinishReason, LeftOut
 from ui.chat.message_item import ACTIONS_HEIGHT, MessageItem
-from ui.chat.rows import MessageRow, MessageStatus
+from ui.chat.rows import MessageRow, MessageStatus, Reasoning
 from ui.chat.stats_line import (
     describe,
     describe_reuse,
@@ -18,6 +18,7 @@ from ui.chat.stats_line import (
     reason_words,
     stages,
 )
+from ui.chat.thought_block import ThoughtBlock
 from ui.i18n import tr
 from ui.icons import Icon, icon_pixmap
 from ui.richtext.markdown_view import MarkdownView
@@ -123,6 +124,8 @@ class FailureCard(QWidget):
 class AssistantItem(MessageItem):
     """Full width; grows while it streams."""
 
+    tint_toggled = Signal()
+
     def __init__(self, look: ThemeSource, row: MessageRow, parent: QWidget) -> None:
         super().__init__(look, row, parent)
         self.body = MarkdownView(look, self)
@@ -131,6 +134,7 @@ class AssistantItem(MessageItem):
         self.body.link_clicked.connect(self.link_clicked)
         self.body.painted.connect(self._report_paint)
         self.note = self._small_label()
+        self.thought: ThoughtBlock | None = None  # made for the first reasoning
         self.progress = ProgressLine(look, self)
         self.progress.hide()
         self.failure = FailureCard(look, self)
@@ -143,6 +147,16 @@ class AssistantItem(MessageItem):
         self._regenerate.clicked.connect(self._ask_regenerate)
         self._continue = self._button(tr("Continue"), Icon.PLAY)
         self._continue.clicked.connect(self._ask_continue)
+        self._guessed = self._button(tr("Show what was guessed ahead"), Icon.GUESSED)
+        self._guessed.setToolTip(
+            tr(
+                "Tints the words that were guessed ahead and found right. Known of answers "
+                "written since the chat was opened."
+            )
+        )
+        self._guessed.setCheckable(True)
+        self._guessed.clicked.connect(self.tint_toggled)
+        self._has_guessed = bool(row.guessed)
         self._show_row(row)
         if row.status is MessageStatus.STREAMING:
             self.body.append(row.text)
@@ -173,6 +187,18 @@ class AssistantItem(MessageItem):
             self.progress.hide()
         self.body.append(text)
 
+    def show_reasoning(self, reasoning: Reasoning, *, is_live: bool) -> None:
+        """Show what the model says to itself; waiting ends with the first of it."""
+        self.progress.hide()
+        self._thought_block().show_reasoning(reasoning, is_live=is_live)
+
+    def tint(self, text: str, guessed: Sequence[tuple[int, int]], *, is_tinted: bool) -> None:
+        """Tint ``guessed`` ranges of ``text``, which is shown, or say only that there are any."""
+        self._has_guessed = bool(guessed)
+        self._guessed.setChecked(is_tinted)
+        self.body.tint(text, guessed if is_tinted else ())
+        self.refresh_actions()
+
     def show_left_out(self, left_out: LeftOut) -> None:
         """Say above the answer what of the conversation it does not see."""
         self._set_note(left_out)
@@ -187,11 +213,17 @@ class AssistantItem(MessageItem):
 
     @override
     def has_selection(self) -> bool:
-        return self.body.has_selection()
+        thought = self.thought
+        return self.body.has_selection() or (thought is not None and thought.has_selection())
 
     @override
     def tab_stops(self) -> list[QWidget]:
-        return [*self.body.tab_stops(), self.failure.retry, *super().tab_stops()]
+        return [
+            *(() if self.thought is None else self.thought.tab_stops()),
+            *self.body.tab_stops(),
+            self.failure.retry,
+            *super().tab_stops(),
+        ]
 
     @override
     def shown_actions(self) -> Sequence[TextButton]:
@@ -201,7 +233,8 @@ class AssistantItem(MessageItem):
         for button in (self._regenerate, self._continue):
             button.setEnabled(not self._is_busy)
         can_continue = row.status is MessageStatus.PARTIAL or row.reason in _CONTINUABLE
-        more = (self._continue,) if can_continue else ()
+        more = [self._continue] if can_continue else []
+        more += [self._guessed] if self._has_guessed else []
         return (*self.version_actions(), self._copy, self._regenerate, *more)
 
     @override
@@ -212,6 +245,10 @@ class AssistantItem(MessageItem):
             height = self.note.heightForWidth(width)
             self.note.setGeometry(0, 0, width, height)
             top = height + look.px(8)
+        if self.thought is not None and not self.thought.isHidden():
+            height = self.thought.height_for(width)
+            self.thought.setGeometry(0, top, width, height)
+            top += height + look.px(4)
         body = self.body.height_for(width)
         self.body.setGeometry(0, top, width, body)
         y = top + body
@@ -255,11 +292,32 @@ class AssistantItem(MessageItem):
         self.stats.setToolTip(reuse)
         self.stats.setAccessibleDescription(reuse)
         self._set_note(row.left_out)
+        is_live = row.status is MessageStatus.STREAMING and not row.text
+        if row.reasoning is not None or self.thought is not None:
+            self._thought_block().show_reasoning(row.reasoning, is_live=is_live)
         self.failure.set_sentence(row.failure or "")
         self.failure.setVisible(row.failure is not None)
         if row.status is not MessageStatus.STREAMING:
             self.progress.hide()
         self.refresh_actions()
+
+    def _thought_block(self) -> ThoughtBlock:
+        if self.thought is None:
+            self.thought = ThoughtBlock(self.look, self)
+            self.thought.height_changed.connect(self.height_changed)
+            self.thought.selection_changed.connect(self.selection_changed)
+            self.thought.painted.connect(self._report_paint)
+        return self.thought
+
+    @property
+    def is_reasoning_open(self) -> bool:
+        """Whether the text of the reasoning is shown."""
+        return self.thought is not None and self.thought.is_open
+
+    def open_reasoning(self) -> None:
+        """Show the text of the reasoning, if there is one."""
+        if self.thought is not None:
+            self.thought.set_open(is_open=True)
 
     def _set_note(self, left_out: LeftOut | None) -> None:
         self.note.setText("" if left_out is None else left_out_words(left_out))

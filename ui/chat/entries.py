@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from ui.chat.message_item import MessageItem
-from ui.chat.rows import MessageRow, MessageStatus
+from ui.chat.rows import MessageRow, MessageStatus, Reasoning
 
 _CHARACTER_WIDTH = 7.4
 _LINE_HEIGHT = 22
@@ -32,6 +32,10 @@ class Entry:
     unshown: list[str] = field(default_factory=list)
     progress: tuple[str, float | None] | None = None
     is_painted: bool = False
+    reasoning: Reasoning | None = None
+    guessed: list[tuple[int, int]] = field(default_factory=list)
+    has_unshown_reasoning: bool = False
+    is_reasoning_open: bool = False
 
     @property
     def is_streaming(self) -> bool:
@@ -40,12 +44,38 @@ class Entry:
 
     @property
     def has_fresh_text(self) -> bool:
-        """Whether any text has come since the answer was begun or continued."""
-        return bool(self.unshown) or len(self.text) > len(self.row.text)
+        """Whether any text or reasoning has come since the answer was begun or continued."""
+        is_longer = bool(self.unshown) or len(self.text) > len(self.row.text)
+        return is_longer or self.reasoning != self.row.reasoning
+
+    @property
+    def has_unshown(self) -> bool:
+        """Whether something waits to be shown."""
+        return bool(self.unshown) or self.has_unshown_reasoning
 
     def current_row(self) -> MessageRow:
         """The row with all text that has arrived."""
-        return replace(self.row, text=self.text) if self.is_streaming else self.row
+        if not self.is_streaming:
+            return self.row
+        return replace(
+            self.row, text=self.text, reasoning=self.reasoning, guessed=tuple(self.guessed)
+        )
+
+    def set_row(self, row: MessageRow) -> None:
+        """Take another state of the message."""
+        self.row, self.text = row, row.text
+        self.reasoning, self.guessed = row.reasoning, list(row.guessed)
+        self.has_unshown_reasoning = False
+
+    def add(self, text: str, guessed: Sequence[tuple[int, int]]) -> None:
+        """Keep streamed text until it is shown; ``guessed`` are ranges of it."""
+        start = len(self.text) + sum(map(len, self.unshown))
+        self.guessed += [(start + first, start + end) for first, end in guessed]
+        self.unshown.append(text)
+
+    def set_reasoning(self, reasoning: Reasoning) -> None:
+        """Keep a longer reasoning until it is shown."""
+        self.reasoning, self.has_unshown_reasoning = reasoning, True
 
     def take_unshown(self) -> str:
         """Move what waits to be shown into the text, and return it."""
@@ -79,12 +109,12 @@ class Entries:
 
     def set_rows(self, rows: Sequence[MessageRow]) -> None:
         """Begin anew."""
-        self._entries = [Entry(row, row.text) for row in rows]
+        self._entries = [_entry(row) for row in rows]
         self._index = {row.message_id: index for index, row in enumerate(rows)}
 
     def append(self, row: MessageRow) -> Entry:
         """Add a message at the end."""
-        entry = Entry(row, row.text)
+        entry = _entry(row)
         self._index[row.message_id] = len(self._entries)
         self._entries.append(entry)
         return entry
@@ -119,6 +149,12 @@ class Entries:
         if not self._entries:
             return range(0)
         return range(self.at(max(0, top)), self.at(max(0, bottom)) + 1)
+
+
+def _entry(row: MessageRow) -> Entry:
+    entry = Entry(row, row.text)
+    entry.set_row(row)
+    return entry
 
 
 def _estimate(text: str, width: int, zoom: float) -> int:

@@ -10,13 +10,18 @@ from ui.chat.message_item import MessageItem, UserItem
 from ui.theme import ThemeSource
 
 
-def make_item(look: ThemeSource, entry: Entry, parent: QWidget) -> MessageItem:
+def make_item(
+    look: ThemeSource, entry: Entry, parent: QWidget, *, is_tinted: bool = False
+) -> MessageItem:
     """Give the entry its widget, in the state the entry is in; not shown yet."""
     kind = UserItem if entry.row.role == "user" else AssistantItem
     item: MessageItem = kind(look, entry.current_row(), parent)
     if entry.progress is not None and isinstance(item, AssistantItem) and not entry.has_fresh_text:
         item.show_progress(*entry.progress)
+    if isinstance(item, AssistantItem) and entry.is_reasoning_open:
+        item.open_reasoning()
     entry.item = item
+    tint(entry, is_tinted=is_tinted)
     entry.measured_width = 0
     return item
 
@@ -24,9 +29,33 @@ def make_item(look: ThemeSource, entry: Entry, parent: QWidget) -> MessageItem:
 def drop_item(entry: Entry) -> None:
     """Take the entry's widget away; its height stays known."""
     if entry.item is not None:
+        if isinstance(entry.item, AssistantItem):
+            entry.is_reasoning_open = entry.item.is_reasoning_open
         entry.item.hide()
         entry.item.deleteLater()
         entry.item = None
+
+
+def show_unshown(entry: Entry, *, is_tinted: bool) -> bool:
+    """Show what has come of a streaming answer; False when nothing had."""
+    if not entry.has_unshown:
+        return False
+    fresh = entry.take_unshown()
+    entry.has_unshown_reasoning = False
+    if isinstance(entry.item, AssistantItem):
+        if entry.reasoning is not None:
+            entry.item.show_reasoning(entry.reasoning, is_live=not entry.text)
+        if fresh:
+            entry.item.append(fresh)
+            tint(entry, is_tinted=is_tinted)
+    entry.measured_width = 0
+    return True
+
+
+def tint(entry: Entry, *, is_tinted: bool) -> None:
+    """Tint what was guessed of an answer, or no longer."""
+    if isinstance(entry.item, AssistantItem):
+        entry.item.tint(entry.text, tuple(entry.guessed), is_tinted=is_tinted)
 
 
 def is_in_use(entry: Entry) -> bool:

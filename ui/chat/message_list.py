@@ -10,27 +10,26 @@ from dataclasses import replace
 from time import perf_counter_ns
 
 from PySide6.QtCore import QRect, Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QFocusEvent,
-    QKeyEvent,
-    QPainter,
-    QPaintEvent,
-    QPalette,
-    QPen,
-    QResizeEvent,
-    QShowEvent,
-)
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QWidget
 from typing_extensions import override
 
 from engine.api import LeftOut
 from ui.chat.assistant_item import AssistantItem
 from ui.chat.entries import Entries, Entry
-from ui.chat.items import chain_tab_stops, drop_item, is_in_use, make_item
+from ui.chat.items import (
+    chain_tab_stops,
+    drop_item,
+    is_in_use,
+    make_item,
+    show_unshown,
+    tint,
+)
 from ui.chat.message_item import MessageItem
-from ui.chat.rows import MessageRow
+from ui.chat.rows import MessageRow, Reasoning
 from ui.i18n import tr
 from ui.theme import TEXT_COLUMN_MAX, ThemeSource
+from ui.widgets.ringed_area import RingedArea
 from ui.widgets.round_button import RoundButton
 from ui.widgets.throttle import FRAME_MS, Throttle
 
@@ -40,7 +39,7 @@ _KEEP_SCREENS = 2
 _BUILD_NS = 8_000_000
 
 
-class MessageList(QAbstractScrollArea):
+class MessageList(RingedArea):
     """Shows rows; items' wishes are passed on as signals."""
 
     regenerate_requested = Signal(int)
@@ -51,14 +50,14 @@ class MessageList(QAbstractScrollArea):
     first_painted = Signal(int, object)
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(look, parent)
         self._look = look
         self._entries = Entries()
         self._follows = True
         self._is_placing = False
         self._is_busy = False
+        self._is_tinted = False
         self._are_tabs_chained = False
-        self._shows_focus = False
         self._last_value = 0
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -115,20 +114,36 @@ class MessageList(QAbstractScrollArea):
             return
         was_streaming = entry.is_streaming
         entry.unshown.clear()
-        entry.row, entry.text = row, row.text
+        entry.set_row(row)
         entry.is_painted = False
         if entry.item is not None and (was_streaming or entry.is_streaming):
             drop_item(entry)
         elif entry.item is not None:
             entry.item.set_row(row)
+            tint(entry, is_tinted=self._is_tinted)
         self._changed(entry)
 
-    def append_text(self, message_id: int, text: str) -> None:
+    def append_text(
+        self, message_id: int, text: str, guessed: Sequence[tuple[int, int]] = ()
+    ) -> None:
         """Buffer streamed text; it is shown at most thirty times a second."""
         entry = self._entries.find(message_id)
         if entry is not None:
-            entry.unshown.append(text)
+            entry.add(text, guessed)
             self._shower.call()
+
+    def set_reasoning(self, message_id: int, reasoning: Reasoning) -> None:
+        """Show what the model has said to itself so far, at most thirty times a second."""
+        entry = self._entries.find(message_id)
+        if entry is not None:
+            entry.set_reasoning(reasoning)
+            self._shower.call()
+
+    def toggle_tint(self) -> None:
+        """Tint what was guessed ahead in all answers, or no longer."""
+        self._is_tinted = not self._is_tinted
+        for entry in self._entries:
+            tint(entry, is_tinted=self._is_tinted)
 
     def set_progress(self, message_id: int, text: str, share: float | None) -> None:
         """Show what a pending answer waits for."""
@@ -156,9 +171,11 @@ class MessageList(QAbstractScrollArea):
         if entry is None:
             return
         shown = entry.text
-        entry.row, entry.text, entry.progress = row, row.text, None
+        entry.set_row(row)
+        entry.progress = None
         if isinstance(entry.item, AssistantItem):
             entry.item.finish(row, shown)
+            tint(entry, is_tinted=self._is_tinted)
             self._are_tabs_chained = False
         self._changed(entry)
 
@@ -179,16 +196,8 @@ class MessageList(QAbstractScrollArea):
         self._lay_out()
 
     def _show_streamed(self) -> None:
-        is_changed = False
-        for entry in self._entries:
-            if not entry.unshown:
-                continue
-            fresh = entry.take_unshown()
-            if isinstance(entry.item, AssistantItem):
-                entry.item.append(fresh)
-            entry.measured_width = 0
-            is_changed = True
-        if is_changed:
+        shown = [show_unshown(entry, is_tinted=self._is_tinted) for entry in self._entries]
+        if any(shown):
             self._lay_out()
 
     # ------------------------------------------------------------------ layout
@@ -287,7 +296,7 @@ class MessageList(QAbstractScrollArea):
         self._build_timer.start()
 
     def _make(self, entry: Entry) -> None:
-        item = make_item(self._look, entry, self._canvas)
+        item = make_item(self._look, entry, self._canvas, is_tinted=self._is_tinted)
         item.regenerate.connect(self.regenerate_requested)
         item.edit.connect(self.edit_requested)
         item.continue_answer.connect(self.continue_requested)
@@ -296,6 +305,8 @@ class MessageList(QAbstractScrollArea):
         item.height_changed.connect(self._item_changed)
         item.selection_changed.connect(self._selection_changed)
         item.painted.connect(self._item_painted)
+        if isinstance(item, AssistantItem):
+            item.tint_toggled.connect(self.toggle_tint)
         item.set_busy(is_busy=self._is_busy)
         item.show()
         self._are_tabs_chained = False
@@ -331,7 +342,7 @@ class MessageList(QAbstractScrollArea):
         if entry is None or not entry.is_streaming or entry.is_painted:
             return
         # what a continued answer began with is not news
-        if len(entry.text) > len(entry.row.text):
+        if entry.has_fresh_text:
             entry.is_painted = True
             self.first_painted.emit(message_id, perf_counter_ns())
 
@@ -364,27 +375,6 @@ class MessageList(QAbstractScrollArea):
     @override
     def showEvent(self, event: QShowEvent) -> None:
         self._lay_out()
-
-    @override
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        tabs = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
-        self._shows_focus = event.reason() in tabs
-        self.viewport().update()
-
-    @override
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        super().focusOutEvent(event)
-        self._shows_focus = False
-        self.viewport().update()
-
-    @override
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self._shows_focus:
-            painter = QPainter(self.viewport())
-            painter.setPen(QPen(self._look.color("accent"), 2))
-            painter.drawRect(self.viewport().rect().adjusted(1, 1, -1, -1))
-            painter.end()
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -14,7 +14,7 @@ from engine.api import LeftOut
 from ui.chat.composer import Composer
 from ui.chat.empty_state import EmptyState
 from ui.chat.message_list import MessageList
-from ui.chat.rows import MessageRow
+from ui.chat.rows import MessageRow, Reasoning
 from ui.chat.token_count import ContextUse
 from ui.i18n import tr
 from ui.theme import TEXT_COLUMN_MAX, ThemeSource
@@ -93,9 +93,19 @@ class ChatPage(QWidget):
         """Show another state or version of a message."""
         self.messages.replace(row)
 
-    def append_text(self, message_id: int, text: str) -> None:
-        """Add streamed text; cheap to call for every token."""
-        self.messages.append_text(message_id, text)
+    def append_text(
+        self, message_id: int, text: str, guessed: Sequence[tuple[int, int]] = ()
+    ) -> None:
+        """Add streamed text, of which ranges were guessed ahead; cheap to call for every token."""
+        self.messages.append_text(message_id, text, guessed)
+
+    def set_reasoning(self, message_id: int, reasoning: Reasoning) -> None:
+        """Show what the model has said to itself so far; cheap to call for every token."""
+        self.messages.set_reasoning(message_id, reasoning)
+
+    def toggle_tint(self) -> None:
+        """Tint what was guessed ahead in the answers, or no longer."""
+        self.messages.toggle_tint()
 
     def set_waiting(self, message_id: int, text: str) -> None:
         """Say what a pending answer waits for ("Queued", "Waiting for the model to load")."""

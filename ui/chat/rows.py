@@ -25,10 +25,20 @@ class AnswerStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What a model said to itself before it answered, its tokens, and the time they took."""
+
+    text: str
+    num_tokens: int = 0
+    duration_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class MessageRow:
     """One shown message. ``version`` of ``num_versions`` counts from 1 (2 of 3, say).
 
     ``failure`` is one translated sentence, shown inside the message; ``stats`` None: not known.
+    ``guessed``: the ranges (start, end) of ``text`` that were guessed ahead, where that is known.
     ``left_out``: what of the conversation an answer does not see.
     """
 
@@ -41,4 +51,6 @@ class MessageRow:
     failure: str | None = None
     version: int = 1
     num_versions: int = 1
+    reasoning: Reasoning | None = None
+    guessed: tuple[tuple[int, int], ...] = ()
     left_out: LeftOut | None = None

@@ -7,13 +7,22 @@ Repaints at most ten times a second.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
-from engine.api import Device, EngineStats, ModelInfo, Timeline
+from engine.api import Device, EngineStats, ModelInfo, Timeline, TokensProduced
 from ui.i18n import tr
 from ui.meters.bars import Legend, Part, PartsBar
 from ui.meters.gauges import ChatUse, kv_parts, memory_parts, turns_left
+from ui.meters.guessing import GuessMeter
 from ui.meters.itl import RollingItl
 from ui.meters.reading import Reading
 from ui.meters.stages import prompt_words, ttft_parts
@@ -34,7 +43,9 @@ BETWEEN_METERS = 24
 
 
 class LiveMeters(QWidget):
-    """Four meters under each other."""
+    """Four meters under each other, and a fifth where tokens are guessed ahead."""
+
+    experiment_requested = Signal()
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -55,11 +66,16 @@ class LiveMeters(QWidget):
         self._prompt = self._line()
         self._gaps = Reading(tr("Between tokens (ITL)"), themes, self)
         self._spread = self._line()
+        self._guessing = GuessMeter(themes, self)
         self._trace = ItlTrace(themes, self)
         self._trace.setAccessibleName(tr("Trace of the latest gaps between tokens"))
         self._kv = Reading(tr("KV cache"), themes, self)
         self._kv_bar, self._kv_legend = self._bar(themes, tr("KV cache"))
         self._turns = self._line()
+        self._experiment = QPushButton(tr("What is the cache for?"), self)
+        set_look(self._experiment, "link-small")
+        self._experiment.setToolTip(tr("Compares an answer with the cache and without it."))
+        self._experiment.clicked.connect(self.experiment_requested)
         self._memory = Reading(tr("Memory"), themes, self)
         self._memory_bar, self._memory_legend = self._bar(themes, tr("Memory"))
         self._arrange()
@@ -69,12 +85,15 @@ class LiveMeters(QWidget):
     def set_model(self, info: ModelInfo | None) -> None:
         """The loaded model; None empties the cache meter."""
         self._model = info
+        self._guessing.set_model(info)
+        self._experiment.setEnabled(info is not None)
         self._plan_repaint()
 
     def start_answer(self) -> None:
         """A request was sent: forget the figures of the answer before."""
         self._chat = ChatUse(self._chat.num_tokens, self._chat.num_turns, is_live=True)
         self._forget_answer()
+        self._guessing.start_answer()
         self._plan_repaint()
 
     def set_pending(self, text: str) -> None:
@@ -99,10 +118,16 @@ class LiveMeters(QWidget):
         self._chat = ChatUse(self._chat.num_tokens, self._chat.num_turns)
         if timeline is None or not self._has_gaps_of(timeline):
             self._forget_answer()
+        self._guessing.set_timeline(timeline)
         self._timeline = timeline
         if timeline is not None:
             self._show_timeline(timeline)
         self._plan_repaint()
+
+    def add_tokens(self, event: TokensProduced) -> None:
+        """New tokens of the shown answer."""
+        self.add_token_times(event.times_ns)
+        self._guessing.add_tokens(event)
 
     def add_token_times(self, times_ns: Sequence[int]) -> None:
         """New tokens of the shown answer: when the engine chose each, oldest first."""
@@ -112,6 +137,7 @@ class LiveMeters(QWidget):
     def set_stats(self, stats: EngineStats) -> None:
         """New gauges."""
         self._stats = stats
+        self._guessing.set_stats(stats)
         self._plan_repaint()
 
     def set_chat_tokens(self, used: int, turns: int) -> None:
@@ -245,14 +271,16 @@ class LiveMeters(QWidget):
         meters = (
             (self._ttft, self._ttft_bar, self._ttft_legend, self._prompt),
             (self._gaps, self._spread, self._trace),
-            (self._kv, self._kv_bar, self._kv_legend, self._turns),
+            (self._guessing,),
+            (self._kv, self._kv_bar, self._kv_legend, self._turns, self._experiment),
             (self._memory, self._memory_bar, self._memory_legend),
         )
         for number, meter in enumerate(meters):
-            if number:
-                column.addSpacing(BETWEEN_METERS - column.spacing())
-            for widget in meter:
+            for place, widget in enumerate(meter):
+                if number and not place:
+                    widget.setContentsMargins(0, BETWEEN_METERS - column.spacing(), 0, 0)
                 column.addWidget(widget)
+        column.setAlignment(self._experiment, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
         area = QScrollArea(self)
         area.setWidgetResizable(True)

@@ -13,11 +13,13 @@ from ui.richtext.render import INDENT, QUOTE_INDENT
 from ui.richtext.still_text import StillText
 from ui.richtext.stream import Growth, MarkdownStream
 from ui.richtext.text_view import TextView
+from ui.richtext.tint import Range, place_ranges
 from ui.theme import ThemeSource
 
 GAP = 14
 SLICE_CHARACTERS = 700
 SLICE_NS = 6_000_000
+TINTED_CHARACTERS = 40_000  # of one answer; more would hold a frame up
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class MarkdownView(QWidget):
         self._base = 0
         self._waiting = ""
         self._is_ending = False
+        self._marked: tuple[str, Sequence[Range]] = ("", ())
         self._slices = QTimer(self)
         self._slices.setObjectName("markdown-slices")
         self._slices.setInterval(0)
@@ -80,6 +83,15 @@ class MarkdownView(QWidget):
         self._is_ending = True
         self._slices.start()
         self._slice()
+
+    def tint(self, source: str, ranges: Sequence[Range]) -> None:
+        """Tint what comes from ``ranges`` of ``source``, the text that is shown; () tints nothing.
+
+        To be called again when text was added.
+        """
+        if ranges or self._marked[1]:
+            self._marked = (source, ranges)
+            self._tint()
 
     def clear(self) -> None:
         """Start over with an empty text."""
@@ -126,7 +138,17 @@ class MarkdownView(QWidget):
                 break
         if not self._waiting:
             self._slices.stop()
+            self._tint()
             self.height_changed.emit()
+
+    def _tint(self) -> None:
+        source, ranges = self._marked
+        texts = [_text_of(part) for part in self._parts]
+        placed = place_ranges(
+            source[:TINTED_CHARACTERS], ranges, [text.shown_text() for text in texts]
+        )
+        for text, marks in zip(texts, placed, strict=True):
+            text.set_marks(marks)
 
     def _show(self, growth: Growth) -> None:
         runs = _runs(growth)

@@ -4,6 +4,7 @@ Loads nothing: images and other resources named by a text are denied. Links are 
 """
 
 import math
+from collections.abc import Sequence
 
 from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
@@ -14,6 +15,8 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QTextBlock,
+    QTextCharFormat,
+    QTextCursor,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QFrame, QMenu, QTextBrowser, QTextEdit, QWidget
@@ -74,6 +77,30 @@ class StillText(QTextBrowser):
         if caret.position() and not caret.hasSelection():
             caret.setPosition(0)
             self.setTextCursor(caret)
+
+    def shown_text(self) -> str:
+        """All characters of the document, so that an index is a position."""
+        cursor = QTextCursor(self.document())
+        cursor.select(QTextCursor.SelectionType.Document)
+        return cursor.selectedText()
+
+    def set_marks(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Tint ranges of positions softly, with dots under them for who does not see the colour."""
+        if not ranges and not self.extraSelections():
+            return
+        look = QTextCharFormat()
+        look.setBackground(self.look.color("accent_soft"))
+        look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DotLine)
+        look.setUnderlineColor(self.look.color("accent"))
+        marks = []
+        for start, end in ranges:
+            mark = QTextEdit.ExtraSelection()
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(start)
+            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+            mark.cursor, mark.format = cursor, look
+            marks.append(mark)
+        self.setExtraSelections(marks)
 
     def has_selection(self) -> bool:
         """Whether the reader has marked something."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 SettingValue = str | int | float | bool | None
-FieldKind = Literal["choice", "int", "float", "text", "multiline", "bool", "model_path"]
+FieldKind = Literal[
+    "choice", "int", "float", "text", "multiline", "bool", "model_path", "choice_or_path"
+]
 Applies = Literal["now", "next_answer", "reload"]
 
 
@@ -27,7 +29,8 @@ class Field:
     ``unit``, ``label``, ``help`` and ``automatic`` are English source text. ``automatic`` names
     what None means ("Automatic"); without it the field always has a value. ``applies`` says when
     a change takes effect: at once, with the next answer, or when the model is loaded again.
-    ``is_secret``: a text that is not shown as it is typed.
+    ``is_secret``: a text that is not shown as it is typed. ``path_label`` names the choice of a
+    file in place of one of the choices.
     """
 
     key: str
@@ -44,6 +47,7 @@ class Field:
     automatic: str | None = None
     applies: Applies = "now"
     is_secret: bool = False
+    path_label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,11 @@ class SettingsPanel(QWidget):
         if (row := self._rows.get(key)) is not None:
             row.setVisible(shown)
 
+    def set_problem(self, key: str, words: str) -> None:
+        """Say under a setting what is wrong with its value; empty words: nothing is."""
+        if (row := self._rows.get(key)) is not None:
+            row.show_problem(words)
+
     def place_below(self, key: str, widget: QWidget) -> None:
         """Put a widget under a setting's row."""
         self._column.insertWidget(self._column.indexOf(self._rows[key]) + 1, widget)

@@ -3,10 +3,13 @@
 Built from a ``Field`` alone.
 """
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from ui.i18n import tr
+from ui.settings.choice_or_path import ChoiceOrPathEditor
 from ui.settings.editors import (
     ChoiceEditor,
     Editor,
@@ -14,27 +17,26 @@ from ui.settings.editors import (
     SwitchEditor,
     TextEditor,
 )
-from ui.settings.fields import Field, SettingValue
+from ui.settings.fields import Field, FieldKind, SettingValue
 from ui.settings.model_path import ModelPathEditor
 from ui.settings.number import NumberEditor, number_text
 from ui.theme import set_look
 
+_EDITORS: Mapping[FieldKind, type[Editor]] = {
+    "choice": ChoiceEditor,
+    "choice_or_path": ChoiceOrPathEditor,
+    "int": NumberEditor,
+    "float": NumberEditor,
+    "bool": SwitchEditor,
+    "multiline": MultilineEditor,
+    "model_path": ModelPathEditor,
+    "text": TextEditor,
+}
+
 
 def editor_for(field: Field, parent: QWidget) -> Editor:
     """The control of a field's kind."""
-    match field.kind:
-        case "choice":
-            return ChoiceEditor(field, parent)
-        case "int" | "float":
-            return NumberEditor(field, parent)
-        case "bool":
-            return SwitchEditor(field, parent)
-        case "multiline":
-            return MultilineEditor(field, parent)
-        case "model_path":
-            return ModelPathEditor(field, parent)
-        case "text":
-            return TextEditor(field, parent)
+    return _EDITORS[field.kind](field, parent)
 
 
 def explanation(field: Field) -> str:
@@ -80,6 +82,10 @@ class FieldRow(QWidget):
     def set_value(self, value: SettingValue) -> None:
         """Show a value without emitting it."""
         self.editor.set_value(value)
+
+    def show_problem(self, problem: str) -> None:
+        """Say what is wrong with the value, found by who knows more of it; empty: nothing is."""
+        self._on_problem(problem)
 
     def _heading(self) -> QHBoxLayout:
         label = QLabel(tr(self.field.label), self)

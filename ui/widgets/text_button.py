@@ -65,16 +65,17 @@ class TextButton(QAbstractButton):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         is_hot = self.underMouse() and self.isEnabled()
-        if not (self._is_revealed or is_hot or self.hasFocus()):
+        if not (self._is_revealed or is_hot or self.hasFocus() or self.isChecked()):
             return
         look = self._look
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         frame = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         radius = min(look.px(RADIUS_CONTROL - 2), frame.height() / 2)
-        if is_hot or self.isDown():
+        is_on = self.isDown() or self.isChecked()
+        if is_hot or is_on:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(look.color("accent_soft" if self.isDown() else "hover"))
+            painter.setBrush(look.color("accent_soft" if is_on else "hover"))
             painter.drawRoundedRect(frame, radius, radius)
         if self.hasFocus():
             painter.setPen(QPen(look.color("accent"), 2))
@@ -85,7 +86,7 @@ class TextButton(QAbstractButton):
 
     def _paint_face(self, painter: QPainter, *, is_hot: bool) -> None:
         look = self._look
-        color = look.color("text" if is_hot else "muted")
+        color = look.color("text" if is_hot else "accent" if self.isChecked() else "muted")
         if not self.isEnabled():
             color.setAlphaF(0.45)
         x = float(look.px(_GAP))

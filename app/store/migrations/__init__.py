@@ -6,8 +6,12 @@ A step is never changed after a release: the next change is a new module at the 
 import sqlite3
 from collections.abc import Callable
 
-from app.store.migrations import m0001_conversations, m0002_search
+from app.store.migrations import m0001_conversations, m0002_search, m0003_reasoning
 
 Migration = Callable[[sqlite3.Connection], None]
 
-MIGRATIONS: tuple[Migration, ...] = (m0001_conversations.apply, m0002_search.apply)
+MIGRATIONS: tuple[Migration, ...] = (
+    m0001_conversations.apply,
+    m0002_search.apply,
+    m0003_reasoning.apply,
+)
