@@ -56,8 +56,8 @@ class Sampler:
         Does not modify ``logits``. Raises EngineError when the model produced no numbers.
         """
         assert len(chunks) == logits.shape[0], "one row a choice"
-        if all(_is_plain_greedy(row) for row in chunks):
-            best = logits.max(dim=-1)
+        if logits.device.type != "cpu" and all(_is_plain_greedy(row) for row in chunks):
+            best = logits.max(dim=-1)  # only the choices need to leave the device
             if not bool(best.values.isfinite().all()):
                 raise _no_numbers()
             return [int(token) for token in best.indices.tolist()]

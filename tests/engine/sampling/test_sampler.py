@@ -144,3 +144,12 @@ def test_a_constraint_binds_the_choice_and_knows_the_answer_so_far(params: Sampl
     assert Sampler().sample(logits, [row]) == [3]
     assert constraint.asked == [[5, 6]]
     assert torch.equal(logits, before)
+
+
+def test_of_equally_likely_tokens_the_first_is_taken_in_every_batch() -> None:
+    logits = torch.zeros(2, 40_000)
+    logits[:, 31_000:] = 1.0
+    alone = Sampler().sample(logits[:1], [Row(GREEDY)])
+    beside = Sampler().sample(logits, [Row(GREEDY), Row(GREEDY)])
+    mixed = Sampler().sample(logits, [Row(GREEDY), Row(SamplingParams())])
+    assert alone[0] == beside[0] == beside[1] == mixed[0] == 31_000
