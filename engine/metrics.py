@@ -26,13 +26,32 @@ class Marks:
     prefill_end_ns: int | None = None
     first_token_ns: int | None = None
     last_token_ns: int | None = None
+    template_ns: int = 0
+    detokenize_ns: int = 0
+    text_end_ns: int | None = None
+    decode_sample_ns: int = 0
+    forward_at_start_ns: int = 0
+    forward_at_first_ns: int = 0
+    forward_at_last_ns: int = 0
 
-    def note_token(self, forward_end_ns: int, sampled_ns: int) -> None:
-        """Note that a token was chosen at ``sampled_ns`` from logits ready at ``forward_end_ns``."""
+    def note_token(self, forward_end_ns: int, sampled_ns: int, forward_total_ns: int = 0) -> None:
+        """Note that a token was chosen at ``sampled_ns`` from logits ready at ``forward_end_ns``.
+
+        ``forward_total_ns``: what all forward passes took since the model was loaded.
+        """
         if self.first_token_ns is None:
             self.prefill_end_ns = forward_end_ns
             self.first_token_ns = sampled_ns
+            self.forward_at_first_ns = forward_total_ns
+        elif sampled_ns != self.last_token_ns:  # tokens of one step are chosen together
+            self.decode_sample_ns += sampled_ns - forward_end_ns
         self.last_token_ns = sampled_ns
+        self.forward_at_last_ns = forward_total_ns
+
+    def note_text(self, start_ns: int, end_ns: int) -> None:
+        """Note that a token was turned into text."""
+        self.detokenize_ns += end_ns - start_ns
+        self.text_end_ns = end_ns
 
     def timeline(self, *, prompt: int, cached: int, output: int) -> Timeline | None:
         """The finished timeline with its token counts; None when no token was produced."""
@@ -43,6 +62,9 @@ class Marks:
             or self.last_token_ns is None
         ):
             return None
+        is_measured = self.forward_at_last_ns > 0
+        prefill_forward_ns = self.forward_at_first_ns - self.forward_at_start_ns
+        decode_forward_ns = self.forward_at_last_ns - self.forward_at_first_ns
         return Timeline(
             sent_ns=self.sent_ns,
             tokenize_start_ns=self.tokenize_start_ns,
@@ -55,6 +77,12 @@ class Marks:
             num_prompt_tokens=prompt,
             num_cached_tokens=cached,
             num_output_tokens=output,
+            template_ns=self.template_ns,
+            detokenize_ns=self.detokenize_ns,
+            text_end_ns=self.text_end_ns,
+            prefill_forward_ns=prefill_forward_ns if is_measured else None,
+            decode_forward_ns=decode_forward_ns if is_measured else None,
+            decode_sample_ns=self.decode_sample_ns,
         )
 
 

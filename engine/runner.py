@@ -67,6 +67,7 @@ class Runner:
         self._decoder = decoder
         self._storage = storage
         self._sampler = sampler
+        self._forward_total_ns = 0
 
     def run(self, plan: StepPlan, interrupted: Callable[[], bool]) -> StepOutput:
         """Compute the plan's tokens and choose the next one where a chunk asks for logits.
@@ -79,10 +80,12 @@ class Runner:
                 copy_block(self._storage, *chunk.copy)
         block_size = self._storage.geometry.block_size
         batch = build_batch(plan, block_size, self._storage.device)
+        forward_start_ns = time.perf_counter_ns()
         logits = self._decoder.forward(batch, self._storage, interrupted)
         if logits.device.type == "cuda":
             torch.cuda.synchronize(logits.device)
         forward_end_ns = time.perf_counter_ns()
+        self._forward_total_ns += forward_end_ns - forward_start_ns
         chosen = [chunk for chunk in plan.chunks if chunk.num_logits > 0]
         rows = [row for chunk in chosen for row in _rows(chunk)]
         tokens = iter(self._sampler.sample(logits, rows) if rows else ())
@@ -90,7 +93,8 @@ class Runner:
             chunk.request_id: _accepted(chunk, list(islice(tokens, chunk.num_logits)))
             for chunk in chosen
         }
-        return StepOutput(sampled, forward_end_ns, time.perf_counter_ns())
+        sampled_ns = time.perf_counter_ns()
+        return StepOutput(sampled, forward_end_ns, sampled_ns, self._forward_total_ns)
 
 
 @dataclass(frozen=True, slots=True)

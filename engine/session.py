@@ -37,7 +37,8 @@ from engine.text.grammar import JsonGrammars
 from engine.text.overflow import fit_messages
 from engine.text.prompt import answer_stream, encode_request
 from engine.text.reasoning import find_tags
-from engine.text.template import encode_chat
+from engine.text.template import Renderer, encode_chat
+from engine.text.timed import TimedTemplate, TimedText
 
 Question = Callable[[], bool]
 Run = Callable[[StepPlan, Question], StepOutput]
@@ -127,23 +128,26 @@ class ModelSession:
         events: list[Event] = []
         if request.conversation_id is not None and not self.scheduler.has_work:
             events = self.archive.finish(request.conversation_id)  # nobody waits for it but this
-        start = self._around.clock()
-        prompt_ids, left_out = self._prompt(request)
-        end = self._around.clock()
-        model = self.model
+        model, clock = self.model, self._around.clock
+        template = TimedTemplate(model.template, clock)
+        start = clock()
+        prompt_ids, left_out = self._prompt(request, template)
+        marks = Marks(
+            sent_ns=request.sent_ns,
+            tokenize_start_ns=start,
+            tokenize_end_ns=clock(),
+            load_wait_ns=self._around.load_wait_ns(request.sent_ns, start),
+            template_ns=template.spent_ns,
+        )
+        text = answer_stream(request, model.tokenizer, model.template, self._tags)
         seed = request.params.seed
         queued = Request.of_prompt(
             request.request_id,
             prompt_ids,
             params=request.params,
             seed=secrets.randbits(63) if seed is None else seed,
-            text=answer_stream(request, model.tokenizer, model.template, self._tags),
-            marks=Marks(
-                sent_ns=request.sent_ns,
-                tokenize_start_ns=start,
-                tokenize_end_ns=end,
-                load_wait_ns=self._around.load_wait_ns(request.sent_ns, start),
-            ),
+            text=TimedText(text, marks.note_text, clock),
+            marks=marks,
         )
         queued.conversation_id = request.conversation_id
         queued.priority = request.priority
@@ -177,10 +181,12 @@ class ModelSession:
                 prompt = None
         return len(tokenizer.encode(text, parse_special=False)), prompt
 
-    def _prompt(self, request: GenerationRequest) -> tuple[list[int], LeftOut | None]:
+    def _prompt(
+        self, request: GenerationRequest, template: Renderer
+    ) -> tuple[list[int], LeftOut | None]:
         model, limit = self.model, self.scheduler.limit
         prompt_ids = encode_request(
-            request, model.tokenizer, model.template, vocab_size=model.info.vocab_size
+            request, model.tokenizer, template, vocab_size=model.info.vocab_size
         )
         left_out = None
         if request.messages:
@@ -188,7 +194,7 @@ class ModelSession:
                 request,
                 prompt_ids,
                 limit,
-                lambda messages: encode_chat(model.tokenizer, model.template, messages),
+                lambda messages: encode_chat(model.tokenizer, template, messages),
             )
         if len(prompt_ids) >= limit:
             raise _too_long(len(prompt_ids), limit - 1)

@@ -95,13 +95,16 @@ class PrefillProgress:
     """A chunk is done.
 
     ``computed`` of the prompt's ``total`` tokens are in the cache; ``cached`` of these came from
-    the prefix cache and cost nothing.
+    the prefix cache and cost nothing. The step that computed the chunk went from ``start_ns`` to
+    ``end_ns`` (0: not measured).
     """
 
     request_id: str
     computed: int
     cached: int
     total: int
+    start_ns: int = field(default=0, compare=False)  # when, and not what
+    end_ns: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ class TokensProduced:
     ``num_accepted`` of the tokens were guessed ahead and found right; ``guessed`` are the ranges
     (start, end) of ``text`` that came with these. ``reasoning`` is new text of what the model says
     to itself before it answers, where its template marks that, and ``num_reasoning`` its tokens.
+    ``num_preemptions``: times so far that the answer gave its cache up to others.
     """
 
     request_id: str
@@ -126,6 +130,7 @@ class TokensProduced:
     reasoning: str = ""
     guessed: tuple[tuple[int, int], ...] = ()
     num_reasoning: int = 0
+    num_preemptions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

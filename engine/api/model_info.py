@@ -10,7 +10,7 @@ class ModelInfo:
     """The loaded model, as resolved. Bytes are what is allocated, not what the file holds.
 
     ``kernels`` says in words which matrix product runs each part; ``draft`` names what guesses
-    tokens ahead.
+    tokens ahead. ``num_cpu_layers`` of a model on a GPU run on the CPU all the same.
     """
 
     path: str
@@ -42,3 +42,4 @@ class ModelInfo:
     license: str = ""
     is_calibrated: bool = False
     draft: str = ""
+    num_cpu_layers: int = 0

@@ -21,6 +21,13 @@ class Timeline:
     ``left_out``: what the prompt leaves out of the conversation. ``num_drafted_tokens`` were guessed
     ahead and verified, ``num_accepted_tokens`` of them are part of the answer; ``plain_step_ns`` is
     what a step without guesses costs, as learned on the way (an estimate).
+
+    Inside these parts: ``template_ns`` of tokenize went into the chat template. ``detokenize_ns``
+    turned tokens into text, the last of it at ``text_end_ns`` (None: not measured). The model's
+    forward pass, for this answer or for others in turn, took ``prefill_forward_ns`` of prefill and
+    ``decode_forward_ns`` of decode (first token to last); ``decode_sample_ns`` of decode chose
+    tokens. What is left is the host's: planning, bookkeeping, whoever held the engine up. The
+    answer gave its cache up to others ``num_preemptions`` times.
     """
 
     sent_ns: int
@@ -40,6 +47,13 @@ class Timeline:
     num_drafted_tokens: int = 0
     num_accepted_tokens: int = 0
     plain_step_ns: int | None = None
+    template_ns: int = 0
+    detokenize_ns: int = 0
+    text_end_ns: int | None = None
+    prefill_forward_ns: int | None = None
+    decode_forward_ns: int | None = None
+    decode_sample_ns: int = 0
+    num_preemptions: int = 0
 
     @property
     def queue_ns(self) -> int:
@@ -80,6 +94,26 @@ class Timeline:
         if self.num_output_tokens < 2 or span <= 0:
             return None
         return (self.num_output_tokens - 1) * 1e9 / span
+
+    @property
+    def decode_ns(self) -> int:
+        """From the first token to the last."""
+        return self.last_token_ns - self.first_token_ns
+
+    @property
+    def decode_host_ns(self) -> int | None:
+        """Decode outside the model's forward pass.
+
+        None where it was not measured, or a draft model's own passes are in it.
+        """
+        if self.decode_forward_ns is None or self.num_drafted_tokens:
+            return None
+        return max(0, self.decode_ns - self.decode_forward_ns)
+
+    @property
+    def end_ns(self) -> int:
+        """The answer is complete: the last token's text is known."""
+        return max(self.last_token_ns, self.text_end_ns or 0)
 
     @property
     def tokens_per_step(self) -> float | None:

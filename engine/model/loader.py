@@ -394,4 +394,5 @@ def _describe(
         has_chat_template=has_template,
         kernels=(*decoder.kernels, *([] if rope is None else [rope]), *model.notes),
         license=model.license,
+        num_cpu_layers=config.cpu_layers,
     )

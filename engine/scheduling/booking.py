@@ -24,7 +24,7 @@ def append_tokens(
     reason = None
     for token in tokens:
         request.known_ids.append(token)
-        request.marks.note_token(output.forward_end_ns, output.sampled_ns)
+        request.marks.note_token(output.forward_end_ns, output.sampled_ns, output.forward_total_ns)
         taken.append(token)
         is_end = token in eos_ids and not request.params.ignore_eos
         if not is_end:
@@ -48,6 +48,7 @@ def append_tokens(
         reasoning=answer.reasoning + request.text.take_reasoning(),
         guessed=tuple(answer.guessed),
         num_reasoning=answer.num_reasoning,
+        num_preemptions=request.num_preemptions,
     )
     return produced, reason
 
@@ -79,10 +80,15 @@ class _Said:
         self.guessed.append((start, len(self.text)))
 
 
-def progress(request: Request) -> PrefillProgress:
-    """How far the prompt is."""
+def progress(request: Request, start_ns: int, end_ns: int) -> PrefillProgress:
+    """How far the prompt is after a step from ``start_ns`` to ``end_ns``."""
     return PrefillProgress(
-        request.request_id, request.num_computed, request.num_cached, request.num_prompt
+        request.request_id,
+        request.num_computed,
+        request.num_cached,
+        request.num_prompt,
+        start_ns,
+        end_ns,
     )
 
 

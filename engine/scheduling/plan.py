@@ -63,8 +63,11 @@ class StepOutput:
 
     A request whose chunk asked for no logits has no entry; one whose guesses were right has a token
     more for each of them. ``forward_end_ns``: logits ready; ``sampled_ns``: tokens chosen.
+    ``forward_total_ns``: what all forward passes took since the model was loaded, this one
+    included (0: not measured).
     """
 
     sampled: Mapping[str, tuple[int, ...]]
     forward_end_ns: int
     sampled_ns: int
+    forward_total_ns: int = 0

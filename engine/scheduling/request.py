@@ -44,7 +44,7 @@ class Request:
     others only) are the scheduler's. ``num_drafted`` tokens were guessed, and ``num_accepted`` of
     them were right; ``plain_step_ns`` is what a step without guesses costs. ``num_held``:
     latest tokens whose text is held back. ``keeps_cache`` False: each step computes everything anew,
-    in blocks of the request's own.
+    in blocks of the request's own. ``num_preemptions``: times it gave its blocks up to others.
     """
 
     request_id: str
@@ -70,6 +70,7 @@ class Request:
     num_held: int = 0
     keeps_cache: bool = True
     guess_ahead: bool = True
+    num_preemptions: int = 0
 
     @classmethod
     def of_prompt(
@@ -116,6 +117,7 @@ class Request:
             num_drafted_tokens=self.num_drafted,
             num_accepted_tokens=self.num_accepted,
             plain_step_ns=self.plain_step_ns,
+            num_preemptions=self.num_preemptions,
         )
 
     def most_guesses(self, limit: int) -> int:

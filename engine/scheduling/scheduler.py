@@ -63,6 +63,7 @@ class Scheduler:
         self._waiting: dict[str, Request] = {}
         self._unsent: list[Event] = []
         self._step_start_ns = 0
+        self._forward_total_ns = 0
 
     @property
     def limit(self) -> int:
@@ -138,6 +139,7 @@ class Scheduler:
         """
         events, self._unsent = self._unsent, []
         num_prompt_tokens = sum(c.num_known for c in plan.chunks if c.num_known > 1)
+        self._forward_total_ns = max(self._forward_total_ns, output.forward_total_ns)
         self._pace.note(num_prompt_tokens, output.forward_end_ns - self._step_start_ns)
         if self._speculator is not None and plan.chunks and not num_prompt_tokens:
             self._speculator.note_step(plan.num_tokens, output.sampled_ns - self._step_start_ns)
@@ -148,7 +150,7 @@ class Scheduler:
             request.num_computed = chunk.start + chunk.num_known
             self._kv.commit(request.request_id, request.known_ids, request.num_computed)
             if not request.num_output:
-                events.append(progress(request))
+                events.append(progress(request, self._step_start_ns, output.forward_end_ns))
             tokens = output.sampled.get(request.request_id)
             if tokens is not None:
                 self._note_guesses(request, chunk, tokens)
@@ -250,6 +252,7 @@ class Scheduler:
             request.was_admitted = True
             request.num_cached = request.num_computed
             request.marks.prefill_start_ns = self._clock()
+            request.marks.forward_at_start_ns = self._forward_total_ns
             request.cache_miss = self._history.explain(
                 request.conversation_id,
                 self._identity,
@@ -309,6 +312,7 @@ class Scheduler:
         self._kv.free(request.request_id)
         del self._running[request.request_id]
         request.num_computed = 0
+        request.num_preemptions += 1
         self._waiting[request.request_id] = request
 
     def _drafts(self, answers: Sequence[Request]) -> dict[str, tuple[int, ...]]:

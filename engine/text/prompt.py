@@ -7,12 +7,12 @@ from engine.api import GenerationRequest
 from engine.errors import InvalidRequestError
 from engine.text.detokenizer import Detokenizer
 from engine.text.reasoning import ReasoningRouter, ReasoningTags, tag_ids
-from engine.text.template import ChatTemplate, continues_answer, encode_chat
+from engine.text.template import ChatTemplate, Renderer, continues_answer, encode_chat
 from engine.text.tokenizer import Tokenizer
 
 
 def encode_request(
-    request: GenerationRequest, tokenizer: Tokenizer, template: ChatTemplate, *, vocab_size: int
+    request: GenerationRequest, tokenizer: Tokenizer, template: Renderer, *, vocab_size: int
 ) -> list[int]:
     """The prompt's token ids, at least one, each below ``vocab_size`` (the model's own).
 

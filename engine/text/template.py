@@ -7,7 +7,7 @@ sees it (see ``engine.text.control``). Knows messages, templates and the tokeniz
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import jinja2
 
@@ -53,6 +53,14 @@ class Prompt:
     """A rendered conversation. ``text`` may hold guard characters of shielded content."""
 
     text: str
+
+
+class Renderer(Protocol):
+    """What turns a conversation into a prompt's text."""
+
+    def render(self, messages: Sequence[Message], *, add_generation_prompt: bool = True) -> Prompt:
+        """As ``ChatTemplate.render``."""
+        ...
 
 
 class ChatTemplate:
@@ -158,7 +166,7 @@ def template_for(tokenizer: Tokenizer, source: str | None) -> ChatTemplate:
 
 def encode_chat(
     tokenizer: Tokenizer,
-    template: ChatTemplate,
+    template: Renderer,
     messages: Sequence[Message],
     *,
     add_generation_prompt: bool = True,

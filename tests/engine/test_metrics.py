@@ -76,3 +76,27 @@ def test_throttle_lets_one_through_each_interval() -> None:
         False,
         True,
     ]
+
+
+def test_decode_is_divided_into_the_models_share_and_the_hosts() -> None:
+    marks = Marks(sent_ns=0, tokenize_start_ns=1, tokenize_end_ns=4, template_ns=2)
+    marks.prefill_start_ns, marks.forward_at_start_ns = 5, 1_000
+    marks.note_token(20, 21, forward_total_ns=1_012)
+    marks.note_text(21, 22)
+    marks.note_token(30, 33, forward_total_ns=1_020)
+    marks.note_token(30, 33, forward_total_ns=1_020)  # guessed: chosen in the same step
+    marks.note_text(34, 36)
+    line = marks.timeline(prompt=5, cached=0, output=3)
+    assert line is not None
+    assert (line.template_ns, line.detokenize_ns, line.end_ns) == (2, 3, 36)
+    assert (line.prefill_forward_ns, line.decode_forward_ns, line.decode_sample_ns) == (12, 8, 3)
+    assert line.decode_host_ns == line.decode_ns - 8 == 4
+
+
+def test_what_was_not_measured_is_not_said() -> None:
+    marks = Marks(0, 1, 2, prefill_start_ns=3)
+    marks.note_token(4, 5)
+    line = marks.timeline(prompt=1, cached=0, output=1)
+    assert line is not None
+    assert line.prefill_forward_ns is line.decode_forward_ns is line.decode_host_ns is None
+    assert line.end_ns == line.last_token_ns
