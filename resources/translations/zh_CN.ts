@@ -1708,6 +1708,10 @@
       <translation>连接中断</translation>
     </message>
     <message>
+      <source>the mean: steps give several tokens at once</source>
+      <translation>平均值：每步会一次给出几个 token</translation>
+    </message>
+    <message>
       <source>this chat</source>
       <translation>当前对话</translation>
     </message>

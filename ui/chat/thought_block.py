@@ -163,7 +163,7 @@ class ThoughtBlock(QWidget):
         left = look.px(20)
         height = self.text.height_for(width - left)
         self.text.setGeometry(left, line + look.px(2), width - left, height)
-        return line + height + look.px(6)
+        return line + height + look.px(12)
 
     def _show(self) -> None:
         reasoning = self._reasoning

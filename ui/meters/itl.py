@@ -13,13 +13,18 @@ DEFAULT_WINDOW = 1024
 
 @dataclass(frozen=True, slots=True)
 class ItlFigures:
-    """Gaps in nanoseconds; ``tokens_per_s`` is (n - 1) / (t_last - t_first)."""
+    """Gaps in nanoseconds; ``tokens_per_s`` is (n - 1) / (t_last - t_first).
+
+    ``is_shared``: steps often give several tokens at once, between which there is no gap;
+    ``now_ns`` is then the mean gap, else the latest.
+    """
 
     now_ns: int
     p50_ns: float
     p95_ns: float
     max_ns: int
     tokens_per_s: float
+    is_shared: bool = False
 
 
 def percentile(ordered: Sequence[float], fraction: float) -> float:
@@ -78,10 +83,12 @@ class RollingItl:
             return None
         ordered = sorted(self._gaps)
         span_ns = self._last_ns - self._first_ns
+        now_ns, is_shared = self._gaps[-1], ordered[len(ordered) // 10] <= 0
         return ItlFigures(
-            now_ns=self._gaps[-1],
+            now_ns=span_ns // (self._num_tokens - 1) if is_shared else now_ns,
             p50_ns=percentile(ordered, 0.50),
             p95_ns=percentile(ordered, 0.95),
             max_ns=self._max_ns,
             tokens_per_s=(self._num_tokens - 1) * 1e9 / span_ns,
+            is_shared=is_shared,
         )

@@ -196,6 +196,11 @@ class LiveMeters(QWidget):
                     p95=milliseconds(figures.p95_ns),
                     max=milliseconds(figures.max_ns),
                 )
+                + (
+                    "\n" + tr("the mean: steps give several tokens at once")
+                    if figures.is_shared
+                    else ""
+                )
             )
         self._trace.update()
 

@@ -37,8 +37,11 @@ def nice_ceiling(value_ns: float) -> float:
 
 
 def scale_for(gaps: Iterable[int], present: float) -> float:
-    """The top of the scale in ns; kept while the gaps fill between a third and all of it."""
-    ordered = sorted(gaps)
+    """The top of the scale in ns; kept while the gaps fill between a third and all of it.
+
+    Tokens that one step gave together have no gap, and do not count.
+    """
+    ordered = sorted(gap for gap in gaps if gap > 0)
     if not ordered:
         return present
     median = percentile(ordered, 0.5)

@@ -59,3 +59,15 @@ def test_clear_forgets_the_answer():
 @pytest.mark.parametrize(("fraction", "value"), [(0, 1), (0.5, 2.5), (0.25, 1.75), (1, 4)])
 def test_percentiles_interpolate_between_ranks(fraction, value):
     assert percentile([1, 2, 3, 4], fraction) == value
+
+
+def test_tokens_of_one_step_make_the_mean_the_figure():
+    itl = RollingItl()
+    itl.add([0, 0, 30, 30, 30, 60, 60])
+    figures = itl.figures()
+    assert figures.is_shared
+    assert figures.now_ns == 10
+    itl.clear()
+    itl.add([0, 10, 25])
+    assert not itl.figures().is_shared
+    assert itl.figures().now_ns == 15

@@ -32,6 +32,7 @@ def test_the_scale_stays_calm():
     assert scale_for([5 * MS] * 10, 20 * MS) == 20 * MS
     assert scale_for([5 * MS] * 10, 100 * MS) == 10 * MS
     assert scale_for([], 7.0) == 7.0
+    assert scale_for([0] * 90 + [20 * MS] * 10, MS) == scale_for([20 * MS] * 10, MS)
 
 
 def test_a_stall_is_kept_in_sight(trace):
