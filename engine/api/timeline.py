@@ -20,7 +20,7 @@ class Timeline:
     ``cache_miss``: why no more than ``num_cached_tokens`` came from the cache; None: no more could.
     ``left_out``: what the prompt leaves out of the conversation. ``num_drafted_tokens`` were guessed
     ahead and verified, ``num_accepted_tokens`` of them are part of the answer; ``plain_step_ns`` is
-    what a step without guesses costs, as learned on the way (an estimate).
+    the mean of its steps without guesses (where too few were made, what one is thought to cost).
 
     Inside these parts: ``template_ns`` of tokenize went into the chat template. ``detokenize_ns``
     turned tokens into text, the last of it at ``text_end_ns`` (None: not measured). The model's

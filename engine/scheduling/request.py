@@ -30,6 +30,9 @@ class TextStream(Protocol):
         ...
 
 
+_ENOUGH_STEPS = 8  # of which a mean says something
+
+
 @dataclass(slots=True, eq=False)
 class Request:
     """A request as the scheduler sees it.
@@ -42,8 +45,9 @@ class Request:
     Prefill is many tokens behind, decode is one behind; a prefix hit, a preemption and the
     missing cache only move the mark. ``arrival`` and ``num_passed_over`` (steps that served
     others only) are the scheduler's. ``num_drafted`` tokens were guessed, and ``num_accepted`` of
-    them were right; ``plain_step_ns`` is what a step without guesses costs. ``num_held``:
-    latest tokens whose text is held back. ``keeps_cache`` False: each step computes everything anew,
+    them were right. Its ``num_plain_steps`` steps without guesses took ``plain_steps_ns``;
+    ``expected_step_ns`` is what one is thought to cost. ``num_held``: latest tokens whose text is
+    held back. ``keeps_cache`` False: each step computes everything anew,
     in blocks of the request's own. ``num_preemptions``: times it gave its blocks up to others.
     """
 
@@ -66,7 +70,9 @@ class Request:
     constraint: TokenConstraint | None = None
     num_drafted: int = 0
     num_accepted: int = 0
-    plain_step_ns: int | None = None
+    expected_step_ns: float | None = None
+    num_plain_steps: int = 0
+    plain_steps_ns: int = 0
     num_held: int = 0
     keeps_cache: bool = True
     guess_ahead: bool = True
@@ -116,9 +122,26 @@ class Request:
             left_out=self.left_out,
             num_drafted_tokens=self.num_drafted,
             num_accepted_tokens=self.num_accepted,
-            plain_step_ns=self.plain_step_ns,
+            plain_step_ns=self._plain_step_ns(),
             num_preemptions=self.num_preemptions,
         )
+
+    def note_step(self, sampled_ns: int, num_drafted: int, expected_ns: float | None) -> None:
+        """Note a step that gives tokens at ``sampled_ns``, before these are known.
+
+        ``expected_ns``: what one without guesses is thought to cost.
+        """
+        self.num_drafted += num_drafted
+        self.expected_step_ns = expected_ns
+        if not num_drafted and self.marks.last_token_ns is not None:
+            self.num_plain_steps += 1
+            self.plain_steps_ns += sampled_ns - self.marks.last_token_ns
+
+    def _plain_step_ns(self) -> int | None:
+        """The mean of this answer's own steps without guesses; what is expected for too few."""
+        if self.num_plain_steps >= _ENOUGH_STEPS:
+            return self.plain_steps_ns // self.num_plain_steps
+        return None if self.expected_step_ns is None else round(self.expected_step_ns)
 
     def most_guesses(self, limit: int) -> int:
         """Guesses that could still become part of the answer beside the model's own token."""

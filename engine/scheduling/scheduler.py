@@ -153,7 +153,7 @@ class Scheduler:
                 events.append(progress(request, self._step_start_ns, output.forward_end_ns))
             tokens = output.sampled.get(request.request_id)
             if tokens is not None:
-                self._note_guesses(request, chunk, tokens)
+                self._note_guesses(request, chunk, tokens, output.sampled_ns)
                 events += self._take_tokens(request, tokens, output)
         return events
 
@@ -355,15 +355,14 @@ class Scheduler:
         return len(guesses)
 
     def _note_guesses(
-        self, request: Request, chunk: ScheduledChunk, tokens: tuple[int, ...]
+        self, request: Request, chunk: ScheduledChunk, tokens: tuple[int, ...], sampled_ns: int
     ) -> None:
-        if self._speculator is None or not chunk.num_drafts:
+        if self._speculator is None:
             return
-        num_right = len(tokens) - 1
-        request.num_drafted += chunk.num_drafts
-        if (plain_ns := self._speculator.plain_step_ns()) is not None:
-            request.plain_step_ns = round(plain_ns)
-        self._speculator.note_outcome(request.request_id, chunk.num_drafts, num_right)
+        request.note_step(sampled_ns, chunk.num_drafts, self._speculator.plain_step_ns())
+        if chunk.num_drafts:
+            num_right = len(tokens) - 1
+            self._speculator.note_outcome(request.request_id, chunk.num_drafts, num_right)
 
     def _take_tokens(
         self, request: Request, tokens: tuple[int, ...], output: StepOutput

@@ -99,7 +99,7 @@ class CacheExperiment(QDialog):
         self._as_table = QPushButton(tr("Show as a table"), self)
         set_look(self._as_table, "link-small")
         self._as_table.setCheckable(True)
-        self._as_table.toggled.connect(self._table.setVisible)
+        self._as_table.toggled.connect(self._on_table)
         self._arrange()
         self.set_available(reason="")
 
@@ -165,6 +165,17 @@ class CacheExperiment(QDialog):
             self._table.setRowCount(0)
             self.run_requested.emit(self._length.currentData())
 
+    def _on_table(self, is_shown: bool) -> None:  # noqa: FBT001 - the signal's
+        self._table.setVisible(is_shown)
+        self._fit_table()
+
+    def _fit_table(self) -> None:
+        """Make the table as high as its rows, and the window as high as it needs."""
+        rows = self._table.verticalHeader().length()
+        height = rows + self._table.horizontalHeader().sizeHint().height()
+        self._table.setFixedHeight(height + 2 * self._table.frameWidth())
+        self.resize(self.width(), self.sizeHint().height())
+
     def _fill_table(self) -> None:
         longest = max(len(run.times_ns) for run in self._runs)
         rows = sorted({max(1, longest * n // TABLE_ROWS) for n in range(1, TABLE_ROWS + 1)})
@@ -180,6 +191,7 @@ class CacheExperiment(QDialog):
                 item = QTableWidgetItem(text)
                 item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
                 self._table.setItem(row, column, item)
+        self._fit_table()
 
     def _make_table(self) -> QTableWidget:
         table = QTableWidget(0, 5, self)
@@ -194,6 +206,7 @@ class CacheExperiment(QDialog):
             ]
         )
         table.verticalHeader().hide()
+        table.setShowGrid(False)
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         table.hide()
@@ -222,6 +235,7 @@ class CacheExperiment(QDialog):
         key = QHBoxLayout()
         for run in self._runs:
             key.addWidget(RunKey(run, self._themes, self))
+            key.addSpacing(16)
         key.addStretch(1)
         key.addWidget(self._as_table)
         charts = QHBoxLayout()

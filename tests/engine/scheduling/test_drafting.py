@@ -156,3 +156,23 @@ def test_guesses_stay_within_the_budget_of_a_step():
         bench.add(name, [i, 2], max_tokens=20)
     bench.run()
     assert max(plan.num_tokens for plan in bench.runner.plans) <= 8
+
+
+def test_what_a_plain_step_costs_is_measured_on_the_answers_own_steps():
+    answer = expected_answer([1, 2], 60, VOCAB)
+    guesser = Guesser({"a": answer}, 0.0, most=1)
+    guesser.plain_step_ns = lambda: 123.4
+    bench = _bench(guesser, context_length=60, num_blocks=20)
+    bench.add("a", [1, 2], max_tokens=4)
+    bench.run()
+    assert bench.finished("a").timeline.plain_step_ns == 123, "too few steps"
+
+    bench = _bench(guesser, context_length=60, num_blocks=20)
+    bench.add("a", [1, 2], max_tokens=40)
+    bench.run()
+    timeline = bench.finished("a").timeline
+    span = timeline.last_token_ns - timeline.first_token_ns
+    # wrong guesses save no step, and the fake clock gives all steps the same time
+    assert timeline.plain_step_ns == pytest.approx(span / 39, rel=0.5)
+    assert timeline.num_accepted_tokens == 0
+    assert timeline.tokens_per_step == 1.0
