@@ -344,4 +344,4 @@ def _identity(model: LoadedModel, load: int) -> CacheIdentity:
     key = source_key(path) if path.exists() else info.path
     chosen = "calibrated " if info.is_calibrated else ""
     precision = f"{chosen}{info.precision.value} weights, {info.kv_dtype} cache"
-    return CacheIdentity(key, precision, load)
+    return CacheIdentity(key, precision, load, model.rope or "")

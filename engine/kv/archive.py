@@ -125,7 +125,7 @@ class CacheArchive:
     def _header(self, storage: BlockStorage) -> ArchiveHeader:
         identity = self._identity
         return ArchiveHeader(
-            identity.model, identity.precision, self._kv.block_size, block_nbytes(storage)
+            identity.model, identity.lasting, self._kv.block_size, block_nbytes(storage)
         )
 
     def _save_piece(self, job: _Save, storage: BlockStorage) -> bool:

@@ -21,12 +21,19 @@ class CacheIdentity:
     """What keys and values depend on besides the tokens.
 
     ``model`` and ``precision`` (of weights and cache) outlive a load; ``load`` counts the loads of
-    this process, each of which begins with an empty cache.
+    this process, each of which begins with an empty cache. ``rope``: what the context's length
+    decided of the rotation of keys, if anything.
     """
 
     model: str
     precision: str
     load: int = 0
+    rope: str = ""
+
+    @property
+    def lasting(self) -> str:
+        """What must be the same, besides the model, where kept keys and values are used again."""
+        return f"{self.precision}, {self.rope}" if self.rope else self.precision
 
 
 @dataclass(frozen=True, slots=True)

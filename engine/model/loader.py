@@ -82,6 +82,7 @@ class LoadedModel:
     template: ChatTemplate
     info: ModelInfo
     config: ResolvedConfig
+    rope: str | None = None  # what the context's length decided of the rotation
 
 
 def open_checkpoint(path: str | Path) -> "Source":
@@ -171,7 +172,8 @@ def load_model(
         load_ns = time.perf_counter_ns() - start_ns
         info = _describe(source, config, decoder, load_ns, has_template=not template.is_plain)
         info = replace(info, is_calibrated=is_calibrated)
-    return LoadedModel(decoder, storage, tokenizer, template, info, config)
+    rope = describe_scaling(source.config.rope_scaling, config.context_length)
+    return LoadedModel(decoder, storage, tokenizer, template, info, config, rope)
 
 
 class _Steps:

@@ -1,6 +1,7 @@
 """Caches that outlive the model: kept, restored, ignored when they do not fit."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -205,3 +206,17 @@ def test_a_restore_that_is_wanted_now_is_finished(path: Path) -> None:
     engine.archive.restore("7", path)
     assert engine.archive.finish("another") == []
     assert engine.archive.finish("7") == [CacheRestored("7", 20)]
+
+
+def test_keys_that_were_rotated_for_another_context_are_not_used(
+    tmp_path: Path, logfail: LogFail
+) -> None:
+    path = tmp_path / "chat.kv"
+    short = CacheIdentity("model", "int4", 1, "rope: short factors")
+    first = Engine(short)
+    first.compute("chat", TOKENS)
+    first.save("chat", path)
+    logfail.expect("was not used")
+    other = Engine(replace(short, load=2, rope="rope: long factors"))
+    assert other.restore("chat", path) == [CacheRestored("chat", 0)]
+    assert Engine(replace(short, load=3)).restore("chat", path) == [CacheRestored("chat", 20)]
