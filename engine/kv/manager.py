@@ -100,6 +100,11 @@ class KVManager:
         return self._pool.num_cached
 
     @property
+    def num_available(self) -> int:
+        """Blocks that nobody refers to."""
+        return self._pool.num_available
+
+    @property
     def num_live_tokens(self) -> int:
         """Computed tokens in live blocks, shared ones counted once."""
         filled: dict[int, int] = {}

@@ -7,7 +7,6 @@ thread; imports no torch and never sees a tensor.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engine.api import (
     Event,
@@ -21,7 +20,8 @@ from engine.kv.manager import KVManager
 from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.metrics import Clock, now_ns
 from engine.scheduling.booking import append_tokens, ending, held_back, progress
-from engine.scheduling.drafting import DraftQuery, Speculator
+from engine.scheduling.drafting import Speculator
+from engine.scheduling.guessing import Guessing
 from engine.scheduling.order import level, quick_ones_first, rank
 from engine.scheduling.pace import PrefillPace
 from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
@@ -57,7 +57,7 @@ class Scheduler:
         self._clock = clock
         self._pace = PrefillPace(config.max_batch_tokens) if pace is None else pace
         self._history, self._identity = (ReuseHistory(), _UNNAMED) if memory is None else memory
-        self._speculator: Speculator | None = None
+        self._guessing: Guessing | None = None
         self._arrivals = itertools.count()
         self._running: dict[str, Request] = {}
         self._waiting: dict[str, Request] = {}
@@ -99,7 +99,7 @@ class Scheduler:
 
     def speculate(self, speculator: Speculator) -> None:
         """Verify what ``speculator`` guesses; nothing where each step computes everything anew."""
-        self._speculator = speculator if self._kv_cache else None
+        self._guessing = Guessing(self._kv, speculator) if self._kv_cache else None
 
     def prioritise(self, request_id: str, priority: int) -> None:
         """Change a request's priority; nothing for an unknown id."""
@@ -108,29 +108,28 @@ class Scheduler:
             request.priority = priority
 
     def schedule(self) -> StepPlan:
-        """Plan the next step: tokens of running answers first, then prompts, within the budget.
+        """Plan the next step: tokens of running answers, then prompts, then guesses that fit.
 
         Takes blocks for what it plans. A plan that was not run may be dropped: its requests are
         simply scheduled again.
         """
         chunks: dict[str, ScheduledChunk] = {}
         budget = self._budget
-        answers = [r for r in self._ranked() if r.num_behind == 1 and self._is_running(r)][:budget]
-        drafts = self._drafts(answers)
+        ranked = self._ranked()
+        answers = [r for r in ranked if r.num_behind == 1 and self._is_running(r)][:budget]
+        drafts = {} if self._guessing is None else self._guessing.ask(answers, self._limit)
         self._step_start_ns = self._clock()
         for request in answers:
             if self._is_running(request) and self._plan(request, 1, chunks):
                 budget -= 1
-        for request in answers:
-            if guesses := drafts.get(request.request_id, ())[:budget]:
-                budget -= self._append_guesses(request, guesses, chunks)
-        self._plan_prompts(min(budget, self._pace.chunk(is_shared=bool(chunks))), chunks)
-        for request in self._ranked():
+        share = min(budget, self._pace.chunk(is_shared=bool(chunks)))
+        budget -= self._plan_prompts(ranked, share, chunks)
+        if self._guessing is not None and drafts:
+            self._guessing.append(drafts, chunks, budget, self._running.values())
+        for request in ranked:
             if request.request_id not in chunks:
                 request.num_passed_over += 1
-        return StepPlan(
-            tuple(chunks[r.request_id] for r in self._ranked() if r.request_id in chunks)
-        )
+        return StepPlan(tuple(chunks[r.request_id] for r in ranked if r.request_id in chunks))
 
     def update(self, plan: StepPlan, output: StepOutput) -> list[Event]:
         """Book the output of ``plan``, and return what the callers must hear, in order.
@@ -141,8 +140,9 @@ class Scheduler:
         num_prompt_tokens = sum(c.num_known for c in plan.chunks if c.num_known > 1)
         self._forward_total_ns = max(self._forward_total_ns, output.forward_total_ns)
         self._pace.note(num_prompt_tokens, output.forward_end_ns - self._step_start_ns)
-        if self._speculator is not None and plan.chunks and not num_prompt_tokens:
-            self._speculator.note_step(plan.num_tokens, output.sampled_ns - self._step_start_ns)
+        if self._guessing is not None and plan.chunks and not num_prompt_tokens:
+            duration_ns = output.sampled_ns - self._step_start_ns
+            self._guessing.speculator.note_step(plan.num_tokens, duration_ns)
         for chunk in plan.chunks:
             request = self._running.get(chunk.request_id)
             if request is None:
@@ -153,7 +153,8 @@ class Scheduler:
                 events.append(progress(request, self._step_start_ns, output.forward_end_ns))
             tokens = output.sampled.get(request.request_id)
             if tokens is not None:
-                self._note_guesses(request, chunk, tokens, output.sampled_ns)
+                if self._guessing is not None:
+                    self._guessing.note_step(request, chunk, tokens, output.sampled_ns)
                 events += self._take_tokens(request, tokens, output)
         return events
 
@@ -194,24 +195,38 @@ class Scheduler:
     def _is_running(self, request: Request) -> bool:
         return request.request_id in self._running
 
-    def _plan_prompts(self, budget: int, chunks: dict[str, ScheduledChunk]) -> None:
-        """Share ``budget`` tokens out among prompts; waiting ones are admitted on the way.
+    def _plan_prompts(
+        self, ranked: Sequence[Request], budget: int, chunks: dict[str, ScheduledChunk]
+    ) -> int:
+        """Share ``budget`` tokens out among prompts; returns how many it took.
 
-        None that waits is admitted at the cost of another that ranks before it and has no room.
+        Waiting ones are admitted on the way, none at the cost of another that ranks before it and
+        has no room: behind as many as there are streams, and behind one that was refused, nobody
+        has any.
         """
-        prompts = [r for r in self._ranked() if r.num_behind > 1 or not self._is_running(r)]
+        left = budget
+        running = [r for r in ranked if r.num_behind > 1 and self._is_running(r)]
+        line = (r for r in ranked if r.request_id in self._waiting)
+        prompts = [*running, *itertools.islice(line, self._max_streams)]
+        refused: Request | None = None
         for request in quick_ones_first(prompts, budget):
-            if not budget:
-                return
-            if not self._is_running(request) and not self._try_admit(request, chunks):
-                continue
-            length = min(request.num_behind, budget)
+            if not left:
+                break
+            if not self._is_running(request):
+                if refused is not None and _is_behind(request, refused):
+                    continue
+                if not self._try_admit(request, chunks):
+                    refused = request
+                    continue
+            length = min(request.num_behind, left)
             if self._plan(request, length, chunks):
-                budget -= length
+                left -= length
+        return budget - left
 
     def _try_admit(self, request: Request, chunks: dict[str, ScheduledChunk]) -> bool:
         """Give a waiting request blocks and a stream, those of less important ones if need be."""
-        before = [r for r in self._waiting.values() if rank(r) < rank(request)]
+        place = rank(request)
+        before = [r for r in self._waiting.values() if rank(r) < place]
         weaker = [r for r in self._running.values() if level(r) < request.priority]
         weaker.sort(key=rank, reverse=True)
         for count in range(len(weaker) + 1):
@@ -315,55 +330,6 @@ class Scheduler:
         request.num_preemptions += 1
         self._waiting[request.request_id] = request
 
-    def _drafts(self, answers: Sequence[Request]) -> dict[str, tuple[int, ...]]:
-        """Guesses at what follows, by request."""
-        if self._speculator is None or not answers:
-            return {}
-        queries = [
-            DraftQuery(
-                request.request_id,
-                request.known_ids,
-                request.params,
-                request.seed,
-                request.num_output,
-                request.most_guesses(self._limit),
-            )
-            for request in answers
-            if request.keeps_cache
-        ]
-        drafts = self._speculator.drafts(queries)
-        return {q.request_id: draft for q, draft in zip(queries, drafts, strict=True)}
-
-    def _append_guesses(
-        self, request: Request, guesses: tuple[int, ...], chunks: dict[str, ScheduledChunk]
-    ) -> int:
-        """Let the request's chunk verify ``guesses``, if there is room; returns how many it does.
-
-        Nobody gives way to a guess.
-        """
-        chunk = chunks.get(request.request_id)
-        end = request.num_known + len(guesses)
-        if chunk is None or (blocks := self._kv.append(request.request_id, end)) is None:
-            return 0
-        chunks[request.request_id] = replace(
-            chunk,
-            token_ids=chunk.token_ids + guesses,
-            block_ids=blocks,
-            num_logits=1 + len(guesses),
-            num_drafts=len(guesses),
-        )
-        return len(guesses)
-
-    def _note_guesses(
-        self, request: Request, chunk: ScheduledChunk, tokens: tuple[int, ...], sampled_ns: int
-    ) -> None:
-        if self._speculator is None:
-            return
-        request.note_step(sampled_ns, chunk.num_drafts, self._speculator.plain_step_ns())
-        if chunk.num_drafts:
-            num_right = len(tokens) - 1
-            self._speculator.note_outcome(request.request_id, chunk.num_drafts, num_right)
-
     def _take_tokens(
         self, request: Request, tokens: tuple[int, ...], output: StepOutput
     ) -> list[Event]:
@@ -384,8 +350,8 @@ class Scheduler:
         return events
 
     def _remove(self, request: Request) -> None:
-        if self._speculator is not None:
-            self._speculator.forget(request.request_id)
+        if self._guessing is not None:
+            self._guessing.speculator.forget(request.request_id)
         if self._running.pop(request.request_id, None) is None:
             del self._waiting[request.request_id]
             return
@@ -393,3 +359,8 @@ class Scheduler:
         if request.conversation_id is not None and request.num_computed and request.keeps_cache:
             computed = request.known_ids[: request.num_computed]
             self._history.note(request.conversation_id, self._identity, computed)
+
+
+def _is_behind(request: Request, other: Request) -> bool:
+    """Whether there is no room for ``request`` where there was none for ``other``."""
+    return rank(other) < rank(request) and request.priority <= other.priority

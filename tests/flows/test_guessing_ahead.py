@@ -82,7 +82,7 @@ def test_ngram_guesses_leave_every_token_as_it_is(
     plain = _ask(core, [params] * 3)
     session.guess_with(OpenedDraft(Always(), "ngram"))
     guessed = _ask(core, [params] * 3)
-    session.scheduler._speculator = None
+    session.scheduler._guessing = None
     assert _accepted(plain) == 0
     if params is GREEDY:
         assert _accepted(guessed) > 10
@@ -102,7 +102,7 @@ def test_a_draft_model_leaves_every_token_as_it_is(core: EngineCore, starter_mod
     session = other._session
     assert session is not None
     assert session.draft_bytes > 50_000_000
-    speculator = session.scheduler._speculator
+    speculator = session._speculator
     assert isinstance(speculator, Speculation)
     speculator._pace.lengths = lambda ids: [3] * len(ids)
     guessed = _ask(other, [GREEDY, SEEDED])

@@ -176,3 +176,49 @@ def test_what_a_plain_step_costs_is_measured_on_the_answers_own_steps():
     assert timeline.plain_step_ns == pytest.approx(span / 39, rel=0.5)
     assert timeline.num_accepted_tokens == 0
     assert timeline.tokens_per_step == 1.0
+
+
+def test_a_guess_takes_no_block_that_another_is_going_to_need():
+    # seven blocks of four tokens: the prompt's share is counted while it is read in pieces
+    answer = expected_answer([1, 2, 3], 30, VOCAB)
+    document = [3] * 16
+    answers = {"a": answer, "b": expected_answer(document, 4, VOCAB)}
+    guesser = Guesser(answers, 1.0, most=8)
+    guesser.draw.randrange = lambda _end: 8
+    bench = _bench(guesser, num_blocks=7, context_length=28, max_batch_tokens=6)
+    bench.add("a", [1, 2, 3], max_tokens=9)
+    bench.step()
+    bench.add("b", document, max_tokens=2)
+    bench.run()
+    assert bench.tokens("b") == answers["b"][:2]
+    assert bench.finished("b").timeline.num_preemptions == 0
+    assert bench.finished("a").timeline.num_preemptions == 0
+
+
+def test_a_prompt_is_read_while_another_answer_is_guessed():
+    answer = expected_answer([1, 2], 40, VOCAB)
+    answers = {"a": answer, "b": expected_answer([7] * 9, 1, VOCAB)}
+    guesser = Guesser(answers, 1.0, most=8)
+    guesser.draw.randrange = lambda _end: 8
+    bench = _bench(guesser, num_blocks=20, context_length=60, max_batch_tokens=6)
+    bench.add("a", [1, 2], max_tokens=30)
+    bench.step()
+    bench.add("b", [7] * 9, max_tokens=1)
+    for _ in range(3):
+        bench.step()
+    assert bench.reason("b") is FinishReason.MAX_TOKENS
+    bench.run()
+    assert bench.tokens("a") == answer[:30]
+
+
+def test_a_long_queue_costs_a_step_no_more_than_a_short_one():
+    bench = Bench(make_config(num_blocks=8, block_size=4, max_streams=2))
+    asked = []
+    can_allocate = bench.kv.can_allocate
+    bench.kv.can_allocate = lambda *a, **k: asked.append(0) or can_allocate(*a, **k)
+    for number in range(60):
+        bench.add(str(number), [number % 80, 1, 2], max_tokens=20)
+    while bench.scheduler.has_work:
+        asked.clear()
+        bench.step()
+        assert len(asked) <= 4
