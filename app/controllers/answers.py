@@ -52,7 +52,9 @@ class Thought:
         self.num_tokens += event.num_reasoning
         if event.times_ns:
             self.start_ns = self.start_ns or event.times_ns[0]
-            self.end_ns = event.times_ns[max(0, event.num_reasoning - 1)]
+            # tokens held back before count with the text that they became
+            last = min(event.num_reasoning, len(event.times_ns)) - 1
+            self.end_ns = event.times_ns[max(0, last)]
 
     @property
     def present(self) -> Reasoning | None:

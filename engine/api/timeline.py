@@ -15,7 +15,8 @@ class Timeline:
       tokenize   tokenize_start -> tokenize_end (chat template included)
       prefill    prefill_start -> prefill_end (logits of the last prompt token are ready)
       sample     prefill_end -> first_token (the first token is chosen)
-      paint      first_token -> its first visible character on the screen; added by the window
+      paint      first_token -> its first visible character on the screen, which may be one of the
+                 line that shows a reasoning; added by the window
 
     ``cache_miss``: why no more than ``num_cached_tokens`` came from the cache; None: no more could.
     ``left_out``: what the prompt leaves out of the conversation. ``num_drafted_tokens`` were guessed

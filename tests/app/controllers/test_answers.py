@@ -3,9 +3,10 @@
 import pytest
 from PySide6.QtGui import QGuiApplication
 
-from engine.api import FinishReason
+from app.controllers.answers import Thought
+from engine.api import FinishReason, TokensProduced
 from tests.helpers.fake_engine import Script
-from ui.chat.rows import MessageStatus
+from ui.chat.rows import MessageStatus, Reasoning
 
 THINKING = Script(thoughts=("The moon ", "pulls. "), pieces=("Two ", "tides."))
 
@@ -104,3 +105,11 @@ def test_guessed_ranges_follow_the_text_and_the_tint_is_a_switch(make_desk):
     assert tinted() == ["Two tid", "a d"]
     item._guessed.click()
     assert tinted() == []
+
+
+def test_tokens_held_back_count_with_the_text_they_become():
+    thought = Thought()
+    thought.take(TokensProduced("r", "", (1,), (100,), reasoning="A", num_reasoning=1))
+    thought.take(TokensProduced("r", "", (2, 3), (200, 300), reasoning="é", num_reasoning=4))
+    thought.take(TokensProduced("r", "", (), (), reasoning="."))
+    assert thought.present == Reasoning("Aé.", 5, 200)
