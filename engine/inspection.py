@@ -154,7 +154,7 @@ def _of_gguf(path: Path) -> tuple[str, bool, str]:
     from engine.model.gguf_split import open_gguf  # noqa: PLC0415 - imports torch
 
     with closing(open_gguf(path)) as file:
-        stored = _most((info.type.name, info.nbytes) for info in file.tensors.values())
+        stored = _mixture((n, info.type.name, info.nbytes) for n, info in file.tensors.items())
         named = file.metadata.get("general.license", "")
         has_template = isinstance(file.metadata.get("tokenizer.chat_template"), str)
         return stored, has_template, named if isinstance(named, str) else ""
@@ -169,7 +169,9 @@ def _of_folder(folder: Path) -> tuple[str, bool, str]:
         stored = method.upper()
     else:
         files = open_folder(folder)
-        stored = _most((info.dtype, info.nbytes) for f in files for info in f.tensors.values())
+        stored = _mixture(
+            (name, info.dtype, info.nbytes) for f in files for name, info in f.tensors.items()
+        )
         for file in files:
             file.close()
     return stored, _has_template(folder), _license(folder)
@@ -193,8 +195,17 @@ def _license(folder: Path) -> str:
     return found[1] if found else ""
 
 
-def _most(parts: Iterable[tuple[str, int]]) -> str:
-    totals: Counter[str] = Counter()
-    for name, num_bytes in parts:
-        totals[name] += num_bytes
-    return totals.most_common(1)[0][0] if totals else ""
+def _mixture(parts: Iterable[tuple[str, str, int]]) -> str:
+    """The types of the layers' weights, the most bytes first: "Q4_K, Q6_K".
+
+    ``parts``: name, type and bytes of each tensor. Types with less than a tenth of the bytes are
+    left out, and so is the embedding, which outweighs the layers of a small model.
+    """
+    layers: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for name, kind, num_bytes in parts:
+        totals = layers if name.startswith("blk.") or "layers." in name else others
+        totals[kind] += num_bytes
+    counted = layers or others
+    least = counted.total() / 10
+    return ", ".join(kind for kind, num_bytes in counted.most_common() if num_bytes >= least)
