@@ -17,6 +17,7 @@ from engine.api.commands import (
     Submit,
     UnloadModel,
 )
+from engine.api.diagnosis import Diagnosis, DiagnosisKind, Evidence, Remedy
 from engine.api.events import (
     CacheRestored,
     CacheSaved,
@@ -59,8 +60,11 @@ __all__ = [
     "Command",
     "CountTokens",
     "Device",
+    "Diagnosis",
+    "DiagnosisKind",
     "EngineStats",
     "Event",
+    "Evidence",
     "Failure",
     "FinishReason",
     "Finished",
@@ -86,6 +90,7 @@ __all__ = [
     "PrefillProgress",
     "Prioritise",
     "PromptTokenized",
+    "Remedy",
     "RequestFailed",
     "RestoreCache",
     "Role",

@@ -1,0 +1,163 @@
+"""Causes below the stages: each looks at one figure, and says yes, no, or that it cannot tell."""
+
+from dataclasses import dataclass
+
+from engine.api import DiagnosisKind, Evidence, MissKind
+from engine.diagnosis.observation import MachineState, Observation
+from engine.diagnosis.stages import (
+    decode_host_share,
+    lost_share,
+    prefill_host_share,
+)
+from engine.diagnosis.thresholds import (
+    HOST,
+    LEAST_PAINT_NS,
+    MISSED,
+    NEAR_LIMIT_C,
+    OFFLOADED,
+    OVERCOMMITTED,
+    PAINTING,
+    SLOWED_KNOWN,
+    SLOWED_PLAIN,
+    SWAPPED,
+    Band,
+)
+from engine.metrics import percentile
+
+# nothing that was known before was lost: a first turn has to be computed
+_UNAVOIDABLE = frozenset({MissKind.FIRST_TURN, MissKind.SHORT})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``is_so`` None: it may be. ``sentence`` has named places for ``values``."""
+
+    kind: DiagnosisKind
+    is_so: bool | None
+    confidence: float
+    evidence: Evidence
+    sentence: str
+    values: dict[str, float]
+
+
+def spilled(seen: Observation) -> Finding | None:
+    """Layers beside the GPU, or bytes read back from swap; None where neither is known of."""
+    if seen.offload is not None and seen.offload.host_bytes:
+        share = seen.offload.host_s / seen.offload.step_s
+        sentence = (
+            "Part of the model does not fit on the graphics card: reading it from the computer's "
+            "memory takes {share:.0%} of each token."
+        )
+        return _finding(DiagnosisKind.MEMORY_SPILLED, OFFLOADED, share, "offloaded", sentence)
+    swapped = seen.machine.swapped_in_bytes
+    if not swapped or seen.step is None:
+        return None
+    share = swapped / max(1, seen.num_steps) / seen.step.num_bytes
+    sentence = (
+        "Memory is short: {share:.0%} of what each token reads was fetched back from the disk."
+    )
+    return _finding(DiagnosisKind.MEMORY_SPILLED, SWAPPED, share, "swapped", sentence)
+
+
+def throttled(seen: Observation) -> Finding | None:
+    """A processor far below its highest frequency; None where frequencies are not known."""
+    machine = seen.machine
+    if machine.mhz_now is None or not machine.mhz_max:
+        return None
+    missing = 1 - machine.mhz_now / machine.mhz_max
+    band = SLOWED_KNOWN if _is_throttling_likely(machine) else SLOWED_PLAIN
+    return Finding(
+        DiagnosisKind.THROTTLED,
+        band.judge(missing),
+        band.confidence(missing),
+        Evidence("frequency", machine.mhz_now, "mhz"),
+        "The processor runs at {now:.0f} of its {most:.0f} MHz.",
+        {"now": machine.mhz_now, "most": machine.mhz_max},
+    )
+
+
+def contended(seen: Observation) -> Finding | None:
+    """Other programs on the cores; None where nothing was measured."""
+    machine = seen.machine
+    if machine.other_cores is None:
+        return None
+    missing = machine.threads + machine.other_cores - machine.cores
+    return Finding(
+        DiagnosisKind.CONTENDED,
+        OVERCOMMITTED.judge(missing),
+        OVERCOMMITTED.confidence(missing),
+        Evidence("other_cores", machine.other_cores, "cores"),
+        "Other programs keep {others:.1f} of {cores:.0f} cores busy, and the engine wants "
+        "{threads:.0f}.",
+        {
+            "others": machine.other_cores,
+            "cores": float(machine.cores),
+            "threads": float(machine.threads),
+        },
+    )
+
+
+def host_in_decode(seen: Observation) -> Finding | None:
+    """Time between the kernels of decode; None where it was not measured."""
+    share = decode_host_share(seen)
+    sentence = "The work around the model takes {share:.0%} of the time between two tokens."
+    return _finding(DiagnosisKind.HOST_BOUND, HOST, share, "host", sentence)
+
+
+def host_in_prefill(seen: Observation) -> Finding | None:
+    """Time between the kernels of the prefill; None where it was not measured."""
+    share = prefill_host_share(seen)
+    sentence = "The work around the model takes {share:.0%} of the time the prompt takes."
+    return _finding(DiagnosisKind.HOST_BOUND, HOST, share, "host", sentence)
+
+
+def missed(seen: Observation) -> Finding | None:
+    """Prompt tokens computed a second time; None where none could be avoided."""
+    miss = seen.timeline.cache_miss
+    if miss is None or miss.kind in _UNAVOIDABLE:
+        return None
+    share = lost_share(seen)
+    return Finding(
+        DiagnosisKind.CACHE_MISS,
+        MISSED.judge(share),
+        MISSED.confidence(share),
+        Evidence("lost_tokens", miss.num_lost, "tokens"),
+        "{lost:.0f} of the {computed:.0f} prompt tokens that were computed had been known before.",
+        {"lost": float(miss.num_lost), "computed": float(seen.num_computed)},
+    )
+
+
+def painting(seen: Observation) -> Finding | None:
+    """A window that shows tokens late; None where nothing was painted."""
+    if not seen.paint_delays_ns:
+        return None
+    delay = percentile(sorted(seen.paint_delays_ns), 0.5)
+    gap = percentile(sorted(seen.itl_ns), 0.5) if seen.itl_ns else 0
+    ratio = delay / max(gap, LEAST_PAINT_NS)
+    return Finding(
+        DiagnosisKind.PAINT_BOUND,
+        PAINTING.judge(ratio),
+        PAINTING.confidence(ratio),
+        Evidence("paint_delay", delay / 1e6, "ms"),
+        "The window shows each token {delay:.0f} ms after the engine chose it.",
+        {"delay": delay / 1e6},
+    )
+
+
+def _finding(
+    kind: DiagnosisKind, band: Band, share: float | None, name: str, sentence: str
+) -> Finding | None:
+    if share is None:
+        return None
+    evidence = Evidence(name, share, "share")
+    is_so, confidence = band.judge(share), band.confidence(share)
+    return Finding(kind, is_so, confidence, evidence, sentence, {"share": share})
+
+
+def _is_throttling_likely(machine: MachineState) -> bool:
+    is_hot = (
+        machine.temperature_c is not None
+        and machine.temperature_limit_c is not None
+        and machine.temperature_c >= machine.temperature_limit_c - NEAR_LIMIT_C
+    )
+    return is_hot or bool(machine.is_on_battery) or bool(machine.is_saving_power)

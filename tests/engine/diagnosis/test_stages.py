@@ -1,0 +1,52 @@
+"""Shares of an answer's time."""
+
+from dataclasses import astuple, replace
+
+import pytest
+
+from engine.diagnosis.stages import (
+    computing_share,
+    decode_host_share,
+    lost_share,
+    prefill_host_share,
+    reading_share,
+    shares_of,
+)
+from tests.helpers.observations import MS, make_seen, make_timeline
+
+
+@pytest.mark.parametrize("late", [0, 500])
+def test_all_shares_add_up(late: int) -> None:
+    line = make_timeline(queue=30, template=20, tokenize=10, prefill=100, detokenize=7)
+    line = replace(line, first_paint_ns=line.end_ns + late * MS)
+    seen = make_seen(line)
+    shares = shares_of(seen)
+    assert sum(astuple(shares)) == pytest.approx(1)
+    assert shares.text == pytest.approx(37 * MS / seen.total_ns)
+    assert shares.paint == pytest.approx(late * MS / seen.total_ns)
+    assert shares.largest == "decode"
+
+
+def test_loading_counts_for_nothing() -> None:
+    line = replace(make_timeline(queue=500), load_wait_ns=400 * MS)
+    seen = make_seen(line)
+    assert shares_of(seen).queue == pytest.approx(100 * MS / seen.total_ns)
+
+
+def test_shares_of_a_step() -> None:
+    seen = make_seen(make_timeline(host=0.1), reading=0.8)
+    assert reading_share(seen) == pytest.approx(0.8)
+    assert computing_share(seen) == pytest.approx(0.6)
+    assert decode_host_share(seen) == pytest.approx(0.1)
+    assert prefill_host_share(seen) == pytest.approx(0.1)
+    assert lost_share(seen) == 0
+    # 0.2 ms of 10 in each step, outside the native core
+    assert decode_host_share(replace(seen, is_native=False)) == pytest.approx(0.12)
+
+
+def test_what_was_not_measured_has_no_share() -> None:
+    seen = make_seen(make_timeline(host=None), reading=None)
+    shares = (reading_share, computing_share, decode_host_share, prefill_host_share)
+    assert [share(seen) for share in shares] == [None] * 4
+    drafted = replace(seen, timeline=replace(make_timeline(), num_drafted_tokens=1))
+    assert decode_host_share(drafted) is None

@@ -1,0 +1,205 @@
+"""Scripted situations: the right class is known by construction, borderline ones are unsure."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.api import CacheMiss, DiagnosisKind, MissKind
+from engine.diagnosis.observation import MachineState, Observation, Offload
+from engine.diagnosis.verdict import diagnose
+from tests.helpers.observations import MS, make_seen, make_timeline
+
+PREFILL, DECODE, HOST = (
+    DiagnosisKind.PREFILL_BOUND,
+    DiagnosisKind.DECODE_BOUND,
+    DiagnosisKind.HOST_BOUND,
+)
+QUEUE, MISS, SPILLED = (
+    DiagnosisKind.QUEUE_BOUND,
+    DiagnosisKind.CACHE_MISS,
+    DiagnosisKind.MEMORY_SPILLED,
+)
+THROTTLED, PAINT, CONTENDED, UNSURE = (
+    DiagnosisKind.THROTTLED,
+    DiagnosisKind.PAINT_BOUND,
+    DiagnosisKind.CONTENDED,
+    DiagnosisKind.UNSURE,
+)
+LONG_PROMPT: dict[str, Any] = {"prefill": 8_000, "decode": 200, "tokens": 8, "prompt": 4_000}
+
+
+def _machine(**values: Any) -> MachineState:
+    return MachineState(**{"cores": 2, "threads": 2, "other_cores": 0.0, **values})
+
+
+def _missed(kind: MissKind, lost: int) -> Observation:
+    return make_seen(make_timeline(**LONG_PROMPT, miss=CacheMiss(kind, 0, lost)))
+
+
+def _slow(**machine: Any) -> Observation:
+    """Decode far below its ceiling, and the kernels busy."""
+    return make_seen(make_timeline(), reading=0.3, machine=_machine(**machine))
+
+
+def _offloaded(host_share: float) -> Observation:
+    host = Offload(round(host_share * 1e9), 1e10, round((1 - host_share) * 1e10), 1e11)
+    return make_seen(make_timeline(), offload=host)
+
+
+def _swapped(share: float) -> Observation:
+    seen = make_seen(make_timeline(), reading=0.3)
+    assert seen.step is not None
+    num_bytes = round(share * seen.step.num_bytes * seen.num_steps)
+    return replace(seen, machine=_machine(swapped_in_bytes=num_bytes))
+
+
+def _painted(delay_ms: int, **timeline: Any) -> Observation:
+    line = make_timeline(**timeline)
+    gap = line.decode_ns // max(1, line.num_output_tokens - 1)
+    delays = (delay_ms * MS,) * 50
+    return make_seen(line, itl_ns=(gap,) * 50, paint_delays_ns=delays)
+
+
+def _painted_late(ms: int) -> Observation:
+    line = make_timeline()
+    return make_seen(replace(line, first_paint_ns=line.end_ns + ms * MS))
+
+
+SITUATIONS: dict[str, tuple[Observation, DiagnosisKind]] = {
+    # one stage takes most of the time
+    "4,000 prompt tokens and 8 new": (make_seen(make_timeline(**LONG_PROMPT)), PREFILL),
+    "the same without ceilings": (make_seen(make_timeline(**LONG_PROMPT), reading=None), PREFILL),
+    "one thread of two, long prompt": (
+        make_seen(make_timeline(**LONG_PROMPT), machine=_machine(threads=1)),
+        PREFILL,
+    ),
+    "a long answer near the ceiling": (make_seen(make_timeline()), DECODE),
+    "a long answer just at the threshold": (make_seen(make_timeline(), reading=0.61), DECODE),
+    "thirty streams, two at once": (
+        make_seen(make_timeline(queue=20_000), num_ahead=29, max_streams=2),
+        QUEUE,
+    ),
+    "a template that takes seconds": (make_seen(make_timeline(template=4_000)), HOST),
+    "a tokenizer that takes seconds": (make_seen(make_timeline(tokenize=4_000)), HOST),
+    "a detokenizer that takes seconds": (make_seen(make_timeline(detokenize=4_000)), HOST),
+    "an answer complete before it is seen": (_painted_late(3_000), PAINT),
+    # causes of a long prefill
+    "cache off": (_missed(MissKind.CACHE_OFF, 3_900), MISS),
+    "evicted between turns": (_missed(MissKind.EVICTED, 3_000), MISS),
+    "an edited first turn": (_missed(MissKind.TEXT_CHANGED, 3_900), MISS),
+    "the first turn loses nothing": (_missed(MissKind.FIRST_TURN, 4_000), PREFILL),
+    "a short beginning in common": (_missed(MissKind.SHORT, 4_000), PREFILL),
+    "few lost tokens": (_missed(MissKind.EVICTED, 800), PREFILL),
+    "half of them lost": (_missed(MissKind.EVICTED, 2_000), UNSURE),
+    "a prefill that waits for the host": (
+        make_seen(make_timeline(**LONG_PROMPT, host=0.7), reading=None),
+        HOST,
+    ),
+    # causes of a slow decode
+    "a delay around the sampler": (make_seen(make_timeline(host=0.6), reading=0.3), HOST),
+    "host and kernels share": (make_seen(make_timeline(host=0.33), reading=0.3), UNSURE),
+    "layers launched one by one": (
+        make_seen(make_timeline(), reading=0.3, is_native=False),
+        UNSURE,  # 0.2 ms of 10 ms: not these
+    ),
+    "most layers beside the card": (_offloaded(0.8), SPILLED),
+    "few layers beside the card": (_offloaded(0.1), DECODE),
+    "half the time beside the card": (_offloaded(0.5), UNSURE),
+    "swapping": (_swapped(0.2), SPILLED),
+    "hardly swapping": (_swapped(0.02), UNSURE),
+    "half the frequency": (_slow(mhz_now=1_500, mhz_max=3_500), THROTTLED),
+    "hot, and a quarter slower": (
+        _slow(mhz_now=2_600, mhz_max=3_500, temperature_c=97, temperature_limit_c=100),
+        THROTTLED,
+    ),
+    "on battery, and a quarter slower": (
+        _slow(mhz_now=2_600, mhz_max=3_500, is_on_battery=True),
+        THROTTLED,
+    ),
+    "a quarter slower, and no reason known": (_slow(mhz_now=2_450, mhz_max=3_500), UNSURE),
+    "on battery at full frequency": (
+        _slow(mhz_now=3_500, mhz_max=3_500, is_on_battery=True),
+        UNSURE,
+    ),
+    "half the frequency, at the ceiling all the same": (
+        make_seen(make_timeline(), machine=_machine(mhz_now=1_500, mhz_max=3_500)),
+        DECODE,
+    ),
+    "another process eats a core": (_slow(other_cores=1.0), CONTENDED),
+    "another process eats a core, one is left": (_slow(threads=1, other_cores=1.0), UNSURE),
+    "another process nibbles": (_slow(other_cores=0.35), UNSURE),
+    "contended and throttled": (
+        _slow(other_cores=1.0, mhz_now=1_500, mhz_max=3_500),
+        UNSURE,
+    ),
+    "contended, and the host is late": (
+        make_seen(make_timeline(host=0.6), reading=0.3, machine=_machine(other_cores=1.0)),
+        UNSURE,
+    ),
+    "tokens painted late": (_painted(300), PAINT),
+    "tokens painted a little late": (_painted(70), UNSURE),
+    "tokens painted at once": (_painted(20), DECODE),
+    "a slow window and a long prompt": (_painted(300, **LONG_PROMPT), PREFILL),
+    # nothing is proven
+    "prompt and answer alike": (make_seen(make_timeline(prefill=1_000)), UNSURE),
+    "a third each": (make_seen(make_timeline(queue=1_000, prefill=1_000)), UNSURE),
+    "just more than half": (make_seen(make_timeline(prefill=820)), UNSURE),
+    "slow for no reason that was measured": (_slow(), UNSURE),
+    "between the bands": (make_seen(make_timeline(), reading=0.5), UNSURE),
+    "no ceilings": (make_seen(make_timeline(), reading=None), UNSURE),
+    "five tokens": (make_seen(make_timeline(tokens=5)), UNSURE),
+    "host not measured, far from the ceiling": (
+        make_seen(make_timeline(host=None), reading=0.3),
+        UNSURE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_the_class_is_the_one_it_was_made_for(name: str) -> None:
+    seen, kind = SITUATIONS[name]
+    assert diagnose(seen).kind is kind
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_each_verdict_has_a_sentence_and_a_number(name: str) -> None:
+    found = diagnose(SITUATIONS[name][0])
+    assert found.text.endswith(".")
+    assert "{" not in found.text
+    if found.kind is UNSURE:
+        assert found.evidence is None
+        assert (found.remedies, found.confidence) == ((), 0.0)
+    else:
+        assert found.evidence is not None
+        assert 0.5 <= found.confidence <= 1.0
+        assert any(char.isdigit() for char in found.text)
+    assert len(found.remedies) <= 3
+    assert all(remedy.gain >= 1.05 and remedy.saved_ns > 0 for remedy in found.remedies)
+
+
+def test_there_are_many_situations_of_every_class() -> None:
+    kinds = {kind for _seen, kind in SITUATIONS.values()}
+    assert kinds == set(DiagnosisKind)
+    assert len(SITUATIONS) >= 20
+
+
+def test_unsure_names_what_it_cannot_tell_apart() -> None:
+    mixed = diagnose(SITUATIONS["contended and throttled"][0])
+    assert set(mixed.candidates) == {CONTENDED, THROTTLED}
+    assert diagnose(SITUATIONS["between the bands"][0]).candidates == (DECODE,)
+    assert set(diagnose(SITUATIONS["prompt and answer alike"][0]).candidates) == {PREFILL, DECODE}
+    assert diagnose(SITUATIONS["slow for no reason that was measured"][0]).candidates == ()
+
+
+@pytest.mark.parametrize("share", [0.3 + 0.01 * step for step in range(61)])
+def test_no_share_is_called_by_two_names(share: float) -> None:
+    """From one side of every threshold to the other: decode-bound never turns into something else."""
+    kind = diagnose(make_seen(make_timeline(), reading=share)).kind
+    assert kind is (DECODE if share >= 0.6 else UNSURE)
+
+
+def test_loading_is_nobodys_bound() -> None:
+    line = make_timeline(queue=60_000)
+    seen = make_seen(replace(line, load_wait_ns=60_000 * MS))
+    assert diagnose(seen).kind is DECODE
