@@ -9,6 +9,10 @@ from ui.chat.entries import Entry
 from ui.chat.message_item import MessageItem, UserItem
 from ui.theme import ThemeSource
 
+# an answer of more characters is tinted in steps of so many while it streams
+TINT_STEP_FROM = 4_000
+TINT_STEP = 256
+
 
 def make_item(
     look: ThemeSource, entry: Entry, parent: QWidget, *, is_tinted: bool = False
@@ -47,9 +51,14 @@ def show_unshown(entry: Entry, *, is_tinted: bool) -> bool:
             entry.item.show_reasoning(entry.reasoning, is_live=not entry.text)
         if fresh:
             entry.item.append(fresh)
-            tint(entry, is_tinted=is_tinted)
+            if len(entry.text) < TINT_STEP_FROM or _crosses_step(len(entry.text), len(fresh)):
+                tint(entry, is_tinted=is_tinted)
     entry.measured_width = 0
     return True
+
+
+def _crosses_step(length: int, num_fresh: int) -> bool:
+    return length // TINT_STEP != (length - num_fresh) // TINT_STEP
 
 
 def tint(entry: Entry, *, is_tinted: bool) -> None:

@@ -19,7 +19,7 @@ from ui.theme import ThemeSource
 GAP = 14
 SLICE_CHARACTERS = 700
 SLICE_NS = 6_000_000
-TINTED_CHARACTERS = 40_000  # of one answer; more would hold a frame up
+TINTED_CHARACTERS = 20_000  # of one answer; more would hold a frame up
 
 
 @dataclass(slots=True)

@@ -4,7 +4,9 @@ Loads nothing: images and other resources named by a text are denied. Links are 
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import islice
 
 from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
@@ -14,9 +16,10 @@ from PySide6.QtGui import (
     QKeySequence,
     QPainter,
     QPaintEvent,
+    QPen,
     QTextBlock,
-    QTextCharFormat,
     QTextCursor,
+    QTextLine,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QFrame, QMenu, QTextBrowser, QTextEdit, QWidget
@@ -46,6 +49,7 @@ class StillText(QTextBrowser):
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.look = look
+        self._marks: tuple[tuple[int, int], ...] = ()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -84,23 +88,20 @@ class StillText(QTextBrowser):
         cursor.select(QTextCursor.SelectionType.Document)
         return cursor.selectedText()
 
+    @property
+    def marks(self) -> tuple[tuple[int, int], ...]:
+        """The tinted ranges of positions."""
+        return self._marks
+
     def set_marks(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Tint ranges of positions softly, with dots under them for who does not see the colour."""
-        if not ranges and not self.extraSelections():
-            return
-        look = QTextCharFormat()
-        look.setBackground(self.look.color("accent_soft"))
-        look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DotLine)
-        look.setUnderlineColor(self.look.color("accent"))
-        marks = []
-        for start, end in ranges:
-            mark = QTextEdit.ExtraSelection()
-            cursor = QTextCursor(self.document())
-            cursor.setPosition(start)
-            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-            mark.cursor, mark.format = cursor, look
-            marks.append(mark)
-        self.setExtraSelections(marks)
+        """Tint ranges of positions softly, with dots under them for who does not see the colour.
+
+        They are in order and do not overlap. Only those in view are painted.
+        """
+        marks = tuple(ranges)
+        if marks != self._marks:
+            self._marks = marks
+            self.viewport().update()
 
     def has_selection(self) -> bool:
         """Whether the reader has marked something."""
@@ -162,6 +163,7 @@ class StillText(QTextBrowser):
             if rect.top() > event.rect().bottom():
                 break
             self._paint_mark(painter, block, rect, line)
+            self._paint_tint(painter, block)
             block = block.next()
         painter.end()
 
@@ -177,6 +179,34 @@ class StillText(QTextBrowser):
             else (self.document().begin())
         )
 
+    def _paint_tint(self, painter: QPainter, block: QTextBlock) -> None:
+        start = block.position()
+        first = bisect_right(self._marks, (start, start))
+        first -= bool(first and self._marks[first - 1][1] > start)
+        for low, high in islice(self._marks, first, None):
+            if low >= start + block.length():
+                return
+            self._paint_range(painter, block, (max(0, low - start), high - start))
+
+    def _paint_range(self, painter: QPainter, block: QTextBlock, span: tuple[int, int]) -> None:
+        """Tint the characters ``span`` of a block, line by line."""
+        dots = QPen(self.look.color("accent"), max(1, self.look.px(1)), Qt.PenStyle.DotLine)
+        layout = block.layout()
+        origin = layout.position()
+        for number in range(layout.lineCount()):
+            line = layout.lineAt(number)
+            low = max(span[0], line.textStart())
+            high = min(span[1], line.textStart() + line.textLength())
+            if low >= high:
+                continue
+            left, right = _place_in(line, low), _place_in(line, high)
+            top = origin.y() + line.y()
+            tinted = QRectF(origin.x() + left, top, right - left, line.height())
+            painter.fillRect(tinted, self.look.color("accent_soft"))
+            painter.setPen(dots)
+            below = origin.y() + line.y() + line.ascent() + self.look.px(3)
+            painter.drawLine(QPointF(tinted.left(), below), QPointF(tinted.right() - 1, below))
+
     def _paint_mark(
         self, painter: QPainter, block: QTextBlock, rect: QRectF, line: QColor
     ) -> None:
@@ -191,6 +221,16 @@ class StillText(QTextBrowser):
         if block_format.property(BlockProperty.IS_RULE):
             middle = round(rect.center().y() + block_format.topMargin() / 2)
             painter.fillRect(QRectF(block_format.leftMargin(), middle, self.width(), 1), line)
+
+
+def _place_in(line: QTextLine, character: int) -> float:
+    """Where a character of the block stands in a line, px from the block's left."""
+    # PySide returns the place alone, or with the character that it is of
+    place = line.cursorToX(character)
+    if isinstance(place, tuple):
+        place = place[0]
+    assert isinstance(place, int | float)
+    return place
 
 
 def _quotes(block: QTextBlock) -> int:

@@ -97,7 +97,7 @@ def test_guessed_ranges_follow_the_text_and_the_tint_is_a_switch(make_desk):
 
     def tinted():
         (view,) = item.body.parts
-        return [mark.cursor.selectedText() for mark in view.extraSelections()]
+        return [view.shown_text()[start:end] for start, end in view.marks]
 
     assert tinted() == []
     assert "Show what was guessed ahead" in [b.accessibleName() for b in item.shown_actions()]

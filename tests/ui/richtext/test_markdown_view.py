@@ -150,3 +150,31 @@ def test_links_are_reported_not_opened(qtbot, make_view):
     with qtbot.waitSignal(view.link_clicked) as signal:
         view.parts[0].anchorClicked.emit(QUrl("https://example.org/x?y=1"))
     assert signal.args == ["https://example.org/x?y=1"]
+
+
+def test_a_tint_is_painted_under_its_words_and_goes_again(qtbot):
+    look = ThemeSource()
+    view = MarkdownView(look)
+    qtbot.addWidget(view)
+    view.resize(300, 80)
+    view.set_text("One **two** three.")
+    view.setGeometry(0, 0, 300, view.height_for(300))
+    view.show()
+    soft = look.color("accent_soft").rgb()
+
+    def tinted_columns():
+        image = view.grab().toImage()
+        return [
+            x
+            for x in range(image.width())
+            if any(image.pixel(x, y) == soft for y in range(image.height()))
+        ]
+
+    assert tinted_columns() == []
+    view.tint("One **two** three.", [(6, 9)])
+    columns = tinted_columns()
+    assert columns
+    assert columns[0] > 10
+    assert columns[-1] < 120
+    view.tint("One **two** three.", ())
+    assert tinted_columns() == []
