@@ -47,6 +47,7 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
         calibrated=options.weights == CALIBRATED,
         threads=options.threads,
         context_length=options.context,
+        kv=KVPrecision(options.kv),
         kv_cache=not options.no_kv_cache,
         draft=options.spec,
     )
@@ -89,6 +90,8 @@ def _add_model(parser: argparse.ArgumentParser, more_weights: Sequence[str] = ()
     )
     add("--threads", type=_integer(1), metavar="N", help="default: the physical cores")
     add("--context", type=_integer(1), metavar="N", help="context length in tokens")
+    kinds = [kind.value for kind in KVPrecision]
+    add("--kv", choices=kinds, default=KVPrecision.AUTO.value, help="how the cache is kept")
     add("--spec", metavar="DRAFT", help="guess tokens ahead: ngram, or the path of a small model")
     add("--no-kv-cache", action="store_true", help="recompute everything at each step")
     add("--json", action="store_true", help="print one JSON object")

@@ -4,6 +4,10 @@ Prompts are random ids, different for each stream, so no prefix cache helps. Wit
 prompt tokens and N new ones, t0 the submission and t1 the moment the last stream has its first
 token: prefill is S x P tokens over t1 - t0; decode is every token chosen after t1, over the time
 to the last of them.
+
+With --spec the same prompts are answered twice on one load, first without guesses; the gain is the
+ratio of the two decode speeds. Answers to random prompts soon repeat themselves, which is where
+guessing is at its best.
 """
 
 import argparse
@@ -43,14 +47,18 @@ def run_bench(options: argparse.Namespace) -> int:
     prompts = _prompts(rng, session.info, options.streams, options.prompt_tokens)
     start_ns, answers = _measure(session, prompts, options.new_tokens)
     result = _report(session.info, options, start_ns, answers)
+    if session.info.draft:
+        guessed = _measure(session, prompts, options.new_tokens, guess_ahead=True)[1]
+        result |= compare_guessing(answers, guessed)
     print(json.dumps(result) if options.json else _table(result))
     return 0
 
 
 def bench_options(options: argparse.Namespace) -> ModelOptions:
-    """How the model is loaded: with room for all streams at once."""
+    """How the model is loaded: with room for all streams at once, and every prompt computed."""
     wanted = model_options(options)
-    return replace(wanted, max_streams=max(wanted.max_streams, options.streams))
+    streams = max(wanted.max_streams, options.streams)
+    return replace(wanted, max_streams=streams, prefix_cache=False)
 
 
 def _load(wanted: ModelOptions) -> Session:
@@ -83,14 +91,21 @@ def _prompts(
 
 
 def _measure(
-    session: Session, prompts: Sequence[tuple[int, ...]], new_tokens: int
+    session: Session,
+    prompts: Sequence[tuple[int, ...]],
+    new_tokens: int,
+    *,
+    guess_ahead: bool = False,
 ) -> tuple[int, list[Answer]]:
     params = SamplingParams(
         temperature=0.0, max_tokens=new_tokens + 1, ignore_eos=True
     )  # one token comes from the prefill
     start_ns = time.perf_counter_ns()
     requests = [
-        GenerationRequest(session.next_id(), start_ns, params, prompt_ids=ids) for ids in prompts
+        GenerationRequest(
+            session.next_id(), start_ns, params, prompt_ids=ids, guess_ahead=guess_ahead
+        )
+        for ids in prompts
     ]
     with StopOnInterrupt() as interrupt:
         answers = session.run(requests, _write_nothing, interrupt.is_stopped)
@@ -129,8 +144,6 @@ def _report(
 ) -> dict[str, object]:
     times = [answer.times_ns for answer in answers]
     filled_ns = max(stream[0] for stream in times)
-    end_ns = max(stream[-1] for stream in times)
-    decoded = sum(at > filled_ns for stream in times for at in stream)
     ttfts = [answer.timeline.ttft_ns / 1e6 for answer in answers if answer.timeline is not None]
     prompt_tokens = options.prompt_tokens * options.streams
     return {
@@ -143,13 +156,42 @@ def _report(
         "new_tokens": options.new_tokens,
         "kv_cache": not options.no_kv_cache,
         "prefill_tokens_per_s": prompt_tokens * 1e9 / (filled_ns - start_ns),
-        "decode_tokens_per_s": decoded * 1e9 / (end_ns - filled_ns),
+        "decode_tokens_per_s": decode_rate(times),
         "ttft_ms": statistics.median(ttfts) if ttfts else None,
         "itl_ms": itl_ms(times),
         "load_s": info.load_ns / 1e9,
         "weights_bytes": info.weights_bytes,
+        "kv": info.kv_dtype,
         "kv_bytes_per_token": info.kv_bytes_per_token,
         "peak_rss_bytes": peak_rss_bytes(),
+    }
+
+
+def decode_rate(times_ns: Sequence[Sequence[int]]) -> float | None:
+    """Tokens a second of all streams, from the moment each has its first one."""
+    filled_ns = max(stream[0] for stream in times_ns)
+    end_ns = max(stream[-1] for stream in times_ns)
+    decoded = sum(at > filled_ns for stream in times_ns for at in stream)
+    return decoded * 1e9 / (end_ns - filled_ns) if decoded else None
+
+
+def compare_guessing(plain: Sequence[Answer], guessed: Sequence[Answer]) -> dict[str, object]:
+    """What guessing ahead gave: the same prompts answered without it, and with it."""
+    lines = [answer.timeline for answer in guessed if answer.timeline is not None]
+    drafted = sum(line.num_drafted_tokens for line in lines)
+    accepted = sum(line.num_accepted_tokens for line in lines)
+    decoded = sum(line.num_output_tokens - 1 for line in lines)
+    times = [answer.times_ns for answer in guessed]
+    before, after = decode_rate([answer.times_ns for answer in plain]), decode_rate(times)
+    return {
+        "drafted_tokens": drafted,
+        "accepted_tokens": accepted,
+        "acceptance": accepted / drafted if drafted else None,
+        "tokens_per_step": decoded / (decoded - accepted) if decoded > accepted else None,
+        "guessing_decode_tokens_per_s": after,
+        "guessing_itl_ms": itl_ms(times),
+        "guessing_gain": after / before if after and before else None,
+        "same_answers": [a.token_ids for a in guessed] == [a.token_ids for a in plain],
     }
 
 

@@ -65,7 +65,14 @@ class Mixed:
         sent_ns = 0 if line is None else line.sent_ns
         before = [at for at in stream.times_ns if at < sent_ns]
         during = [at for at in stream.times_ns if at >= sent_ns]
-        return {
+        guesses: dict[str, object] = {}
+        if session.info.draft and stream.timeline is not None:
+            guesses = {
+                "drafted_tokens": stream.timeline.num_drafted_tokens,
+                "accepted_tokens": stream.timeline.num_accepted_tokens,
+            }
+        return guesses | {
+            "kv": session.info.kv_dtype,
             "stream_alone_itl_ms": itl_ms([before]),
             "stream_beside_itl_ms": itl_ms([[before[-1], *during]]),
             "tokens_meanwhile": len(during),

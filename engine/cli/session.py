@@ -76,6 +76,13 @@ class Answer:
                 "prefill_tokens_per_s": line.prefill_tokens_per_s,
                 "decode_tokens_per_s": line.decode_tokens_per_s,
             }
+            if line.num_drafted_tokens:
+                result |= {
+                    "drafted_tokens": line.num_drafted_tokens,
+                    "accepted_tokens": line.num_accepted_tokens,
+                    "tokens_per_step": line.tokens_per_step,
+                    "guessing_gain": line.guessing_gain,
+                }
         return result | {"itl_ms": itl_ms([self.times_ns])}
 
 
@@ -166,8 +173,10 @@ class Session:
             self._step_until(
                 lambda: bool(answers[joined.request_id].token_ids) or is_stopped(), answers
             )
-        finally:
+            self._take(self._core.cancel_all(), answers, _ignore)
+        except BaseException:
             self._core.cancel_all()
+            raise
         return answers[stream.request_id], answers[joined.request_id]
 
     def _step_until(self, is_done: Callable[[], bool], answers: dict[str, Answer]) -> None:

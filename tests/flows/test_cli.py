@@ -124,6 +124,16 @@ def test_bench(starter_model: Path) -> None:
     assert result["kernels"]
 
 
+def test_bench_with_guesses_and_a_narrow_cache(starter_model: Path) -> None:
+    words = ("--prompt-tokens", "24", "--new-tokens", "40", "--streams", "3", "--kv", "int4")
+    words += ("--spec", "ngram", "--weights", "int8")
+    result = json.loads(engine("bench", "--model", str(starter_model), *words, "--json").stdout)
+    assert (result["kv"], result["same_answers"]) == ("int4", True)
+    assert 0 <= result["accepted_tokens"] <= result["drafted_tokens"]
+    assert result["tokens_per_step"] >= 1
+    assert result["guessing_gain"] > 0
+
+
 def test_bench_without_kv_cache(starter_model: Path) -> None:
     words = ("--prompt-tokens", "8", "--new-tokens", "3", "--no-kv-cache")
     done = engine("bench", "--model", str(starter_model), *words)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from engine.api import Precision
+from engine.api import KVPrecision, Precision
 from engine.cli.arguments import model_options, parse, sampling_params
 
 
@@ -47,6 +47,14 @@ def test_calibrated_weights_are_a_choice_of_their_own(command: str) -> None:
     assert (plain.weights, plain.calibrated) == (Precision.INT4, False)
 
 
+@pytest.mark.parametrize("command", ["chat", "bench", "eval"])
+def test_the_cache_and_the_guesses_are_choices(command: str) -> None:
+    words = f"{command} --model m --kv int4 --spec ngram".split()
+    model = model_options(parse(words))
+    assert (model.kv, model.draft) == (KVPrecision.INT4, "ngram")
+    assert model_options(parse(words[:3])).kv is KVPrecision.AUTO
+
+
 def test_nf4_is_for_eval() -> None:
     options = parse(["eval", "--model", "m", "--weights", "nf4", "--progress"])
     assert options.progress
@@ -80,6 +88,7 @@ def test_bench_defaults() -> None:
         "chat --model m --json",
         "chat --model m --raw --system s",
         "bench --model m --streams 0",
+        "bench --model m --kv int3",
         "bench --model m --threads 0",
         "bench --model m --prompt p",
     ],

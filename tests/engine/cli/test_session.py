@@ -1,5 +1,7 @@
 """Events become answers and figures, whatever engine they come from."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.api import (
@@ -57,6 +59,17 @@ def test_the_parts_add_up_to_ttft() -> None:
     assert metrics["decode_tokens_per_s"] == 100
     assert (metrics["prompt_tokens"], metrics["cached_tokens"]) == (30, 10)
     assert metrics["output_tokens"] == 3
+
+
+def test_guesses_are_told_where_any_were_made() -> None:
+    assert "accepted_tokens" not in finished_answer().metrics()
+    answer = Answer()
+    line = replace(TIMELINE, num_drafted_tokens=4, num_accepted_tokens=1, plain_step_ns=11 * MS)
+    answer.take(Finished("1", FinishReason.MAX_TOKENS, line))
+    metrics = answer.metrics()
+    assert (metrics["drafted_tokens"], metrics["accepted_tokens"]) == (4, 1)
+    assert metrics["tokens_per_step"] == 2.0
+    assert metrics["guessing_gain"] == pytest.approx(1.1)
 
 
 def test_an_answer_without_tokens_has_no_speed() -> None:
