@@ -35,7 +35,7 @@ def append_tokens(
     num_accepted = min(len(taken), len(tokens) - 1)
     request.num_accepted += num_accepted
     if reason is not None and not request.text.stopped:
-        answer.text += request.text.flush()
+        answer.end(request)
     is_first = request.num_output == len(taken)
     produced = TokensProduced(
         request.request_id,
@@ -45,7 +45,7 @@ def append_tokens(
         is_first=is_first,
         timeline=request.timeline() if is_first else None,
         num_accepted=num_accepted,
-        reasoning=answer.reasoning + request.text.take_reasoning(),
+        reasoning=answer.reasoning,
         guessed=tuple(answer.guessed),
         num_reasoning=answer.num_reasoning,
         num_preemptions=request.num_preemptions,
@@ -78,6 +78,14 @@ class _Said:
         if self.guessed and self.guessed[-1][1] == start:
             start = self.guessed.pop()[0]
         self.guessed.append((start, len(self.text)))
+
+    def end(self, request: Request) -> None:
+        """Take what was held back: no token follows."""
+        self.text += request.text.flush()
+        thought = request.text.take_reasoning()
+        self.reasoning += thought
+        if thought:
+            self.num_reasoning += request.num_held
 
 
 def progress(request: Request, start_ns: int, end_ns: int) -> PrefillProgress:

@@ -1,13 +1,21 @@
-"""Drafter and pace together: what the scheduler asks."""
+"""Drafter and pace together: what the scheduler asks.
 
+Guesses are a convenience: a drafter that fails, for want of memory say, is never asked again, and
+no answer ends for it.
+"""
+
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
 from typing_extensions import override
 
+from engine.errors import EngineError
 from engine.metrics import Clock, now_ns
 from engine.scheduling.drafting import Drafter, DraftQuery, Speculator
 from engine.speculative.pace import SpeculationPace
+
+_log = logging.getLogger(__name__)
 
 
 class Speculation(Speculator):
@@ -20,20 +28,26 @@ class Speculation(Speculator):
         self._pace = SpeculationPace() if pace is None else pace
         self._clock = clock
         self._is_at_rest = False
+        self._has_failed = False
 
     @override
     def drafts(self, queries: Sequence[DraftQuery]) -> list[tuple[int, ...]]:
         wanted = self._pace.lengths(tuple(query.request_id for query in queries))
-        if wanted and self._pace.has_learned:
+        if wanted and self._pace.has_learned and not self._has_failed:
             self._is_at_rest = not any(wanted)
         capped = [
             replace(query, most=min(query.most, length))
             for query, length in zip(queries, wanted, strict=True)
         ]
-        if not any(query.most for query in capped):
+        if self._has_failed or not any(query.most for query in capped):
             return [()] * len(queries)
         start = self._clock()
-        drafts = self._drafter.propose(capped)
+        try:
+            drafts = self._drafter.propose(capped)
+        except (EngineError, RuntimeError, MemoryError):
+            _log.exception("Guessing ahead failed and is given up; answers go on without it")
+            self._has_failed = self._is_at_rest = True
+            return [()] * len(queries)
         self._pace.note_drafting(sum(map(len, drafts)), self._clock() - start)
         return drafts
 

@@ -96,13 +96,13 @@ class ReasoningRouter:
 
         Text that may be the beginning of a tag is held back.
         """
-        return self._route(self._text.push(token_id))
+        answer = self._route(self._text.push(token_id))
+        # before a stop string, too, the beginning of a tag was only text
+        return answer + self._give_rest() if self._text.stopped else answer
 
     def flush(self) -> str:
         """Return what was held back; the answer ends here."""
-        answer = self._route(self._text.flush())
-        rest, self._held = self._held, ""
-        return answer + self._give(rest)
+        return self._route(self._text.flush()) + self._give_rest()
 
     def take_reasoning(self) -> str:
         """Text of the reasoning that no call has returned yet."""
@@ -127,6 +127,10 @@ class ReasoningRouter:
         answer += self._give(self._held[:certain])
         self._held = self._held[certain:]
         return answer
+
+    def _give_rest(self) -> str:
+        rest, self._held = self._held, ""
+        return self._give(rest)
 
     def _give(self, text: str) -> str:
         """``text`` where it is the answer's; white space after a tag is the template's."""

@@ -480,3 +480,33 @@ def test_an_answer_without_the_cache_shares_nothing_and_is_found_by_nobody() -> 
     ]
     assert sum(lengths) == 12 + 13 + 14 + 15
     assert bench.kv.num_live_blocks == 0
+
+
+class Musing(FakeText):
+    """Holds two tokens' text back, and takes everything for reasoning."""
+
+    kept: str = ""
+    thought: str = ""
+
+    def push(self, token_id):
+        self.kept += chr(token_id)
+        if len(self.kept) > 2:
+            self.thought, self.kept = self.thought + self.kept[0], self.kept[1:]
+        return ""
+
+    def flush(self):
+        self.thought, self.kept = self.thought + self.kept, ""
+        return ""
+
+    def take_reasoning(self):
+        thought, self.thought = self.thought, ""
+        return thought
+
+
+def test_reasoning_that_the_end_cuts_off_counts_every_token():
+    bench = Bench(make_config())
+    bench.add("a", [1, 2, 3], Musing(), max_tokens=6)
+    bench.run()
+    produced = [e for e in bench.events if isinstance(e, TokensProduced)]
+    assert sum(e.num_reasoning for e in produced) == 6
+    assert "".join(e.reasoning for e in produced) == "".join(map(chr, bench.tokens("a")))

@@ -141,3 +141,20 @@ def test_messages_with_more_than_role_and_content_render_as_before():
     template = ChatTemplate(PLAIN)
     plain = template.render([Message("user", "hi")])
     assert template.render_values([{"role": "user", "content": "hi"}]) == plain
+
+
+def test_what_stands_before_a_stop_string_is_not_taken_for_a_tag():
+    tokenizer = byte_level_tokenizer()
+
+    def answer(text):
+        router = ReasoningRouter(Detokenizer(tokenizer, ["END"]), TAGS, is_continued=False)
+        shown = ""
+        for token in tokenizer.encode(text, parse_special=False):
+            if not router.stopped:
+                shown += router.push(token)
+        assert router.stopped
+        return shown, router.take_reasoning()
+
+    assert answer("a <mENDb") == ("a <m", "")
+    assert answer("<muse>so 1 </END") == ("", "so 1 </")
+    assert answer("<muse>so</muse>yes <END") == ("yes <", "so")
