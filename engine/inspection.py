@@ -75,9 +75,10 @@ def foresee(options: ModelOptions, bytes_to_free: int = 0) -> Foresight:
     """
     blueprint = find_blueprint(options.path)
     machine = look_at_machine(options.device, bytes_to_free)
-    wish = Wish(
-        options.weights, options.kv, options.context_length, gpu_budget=options.gpu_budget_bytes
-    )
+    context = options.context_length
+    if context is not None:  # as loading caps it
+        context = min(context, blueprint.context_length)
+    wish = Wish(options.weights, options.kv, context, gpu_budget=options.gpu_budget_bytes)
     made = plan(blueprint, wish, machine, read_ceilings(cache_path()))
     return Foresight(
         precision=resolve_precision(blueprint, options.weights),

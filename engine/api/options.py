@@ -85,7 +85,8 @@ class ModelOptions:
     """What to load, and how.
 
     ``path``: a .gguf file, or a folder with config.json and .safetensors files.
-    ``context_length`` (tokens) None takes the model's own, capped by what memory allows.
+    ``context_length`` (tokens) None takes the model's own, capped by what memory allows; one by
+    number is capped by the model's own, and must fit.
     ``threads`` None takes the physical cores. ``kv_budget_bytes`` None sizes the cache for one
     full context (and more where memory is plentiful). ``gpu_budget_bytes`` caps what weights and
     cache take on a GPU (None: what is free); layers that do not fit in it run on the CPU.

@@ -73,6 +73,7 @@ def resolve(options: ModelOptions, source: Checkpoint, machine: Machine) -> Reso
     goes to the CPU. Raises InvalidRequestError (an option out of range) or OutOfMemoryError
     (weights, or weights and the cache asked for, are larger than the free memory).
     """
+    options = _within(options, source.config)
     _check_options(options, source.config)
     blueprint = blueprint_of(source)
     precision = resolve_precision(blueprint, options.weights)
@@ -130,6 +131,14 @@ def out_of_memory(needed: int, available: int) -> OutOfMemoryError:
 def dtype_name(dtype: torch.dtype) -> str:
     """The name ResolvedConfig uses, e.g. "float32"."""
     return str(dtype).removeprefix("torch.")
+
+
+def _within(options: ModelOptions, config: ModelConfig) -> ModelOptions:
+    """One setting serves all models: of a longer context than this one's, its own is left."""
+    if options.context_length is None:
+        return options
+    longest = min(options.context_length, config.max_position_embeddings)
+    return replace(options, context_length=longest)
 
 
 def _check_options(options: ModelOptions, config: ModelConfig) -> None:

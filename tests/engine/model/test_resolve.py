@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.api import Device, ModelOptions, Precision
+from engine.api import Device, KVPrecision, ModelOptions, Precision
+from engine.config import KVFormat
 from engine.errors import InvalidRequestError, OutOfMemoryError
+from engine.kernels.library import open_core
 from engine.model.footprint.checkpoint import blueprint_of
 from engine.model.footprint.fit import Mode, Needs
 from engine.model.footprint.target import target_of
@@ -63,6 +65,35 @@ def test_compute_dtype(source, precision, machine, dtype):
     assert config.compute_dtype == config.kv_dtype == dtype
 
 
+@pytest.mark.parametrize(
+    ("wanted", "machine", "kept"),
+    [
+        (KVPrecision.FP32, CPU, KVFormat.FLOAT32),
+        (KVPrecision.BF16, CPU, KVFormat.FLOAT16),
+        (KVPrecision.BF16, GPU, KVFormat.BFLOAT16),
+        (KVPrecision.BF16, replace(GPU, has_native_bf16=False), KVFormat.FLOAT16),
+        (KVPrecision.INT8, CPU, KVFormat.INT8),
+        (KVPrecision.INT4, GPU, KVFormat.INT4),
+    ],
+)
+def test_the_cache_is_kept_as_wanted(source, wanted, machine, kept):
+    config = resolve(replace(OPTIONS, kv=wanted), source, machine)
+    assert config.kv.format is kept
+    assert config.kv_dtype == kept.value
+
+
+@pytest.mark.parametrize("precision", [Precision.INT4, Precision.INT8, Precision.FP32])
+def test_a_cache_left_open_is_int8_where_native_layers_read_it(source, monkeypatch, precision):
+    options = replace(OPTIONS, weights=precision)
+    assert resolve(options, source, CPU).kv.format is KVFormat.FLOAT32, "heads of 16 are not native"
+    native = replace(blueprint_of(source), has_native_step=True)
+    monkeypatch.setattr("engine.model.resolve.blueprint_of", lambda _source: native)
+    is_native = open_core() is not None and precision is not Precision.FP32
+    kept = KVFormat.INT8 if is_native else KVFormat.FLOAT32
+    assert resolve(options, source, CPU).kv.format is kept
+    assert not resolve(options, source, GPU).kv.format.is_quantised
+
+
 def test_defaults(source):
     config = resolve(OPTIONS, source, CPU)
     assert config.threads == 4
@@ -104,7 +135,6 @@ def test_budget_by_number(source):
     "changes",
     [
         {"context_length": 8},
-        {"context_length": 257},
         {"threads": 0},
         {"max_batch_tokens": 0},
         {"max_streams": 0},
@@ -114,6 +144,11 @@ def test_budget_by_number(source):
 def test_options_out_of_range(source, changes):
     with pytest.raises(InvalidRequestError):
         resolve(replace(OPTIONS, **changes), source, CPU)
+
+
+def test_a_longer_context_than_the_models_is_the_models(source):
+    config = resolve(replace(OPTIONS, context_length=1 << 20), source, CPU)
+    assert config.context_length == 256
 
 
 def test_this_machine():
