@@ -45,6 +45,10 @@ def _run(options: argparse.Namespace) -> int:
         from engine.cli.compressed import run_compressed  # noqa: PLC0415 - imports torch
 
         return run_compressed(options)
+    if options.command == "trace":
+        from engine.cli.trace import run_trace  # noqa: PLC0415 - imports torch
+
+        return run_trace(options)
     if options.command in {"plan", "roofline"}:
         from engine.cli.plan import run_plan, run_roofline  # noqa: PLC0415 - as above
 

@@ -27,6 +27,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     compressed = commands.add_parser("compressed", help="measure what DeepSeek-V4 saves")
     _add_compressed(compressed)
     _add_plan(commands.add_parser("plan", help="what a model will take, before it is loaded"))
+    _add_trace(commands.add_parser("trace", help="see where one answer's time and memory go"))
     _add_roofline(commands.add_parser("roofline", help="measure what this machine can do"))
     options = parser.parse_args(argv)
     if options.command == "bench" and options.prompt_tokens is None:
@@ -97,12 +98,26 @@ def _add_model(parser: argparse.ArgumentParser, more_weights: Sequence[str] = ()
     add("--json", action="store_true", help="print one JSON object")
 
 
+def _add_trace(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser)
+    add = parser.add_argument
+    add("--prompt", metavar="TEXT", required=True, help="what to answer")
+    add("--chrome", type=Path, metavar="FILE", help="write a trace for Chrome or Perfetto")
+    add("--roofline", type=Path, metavar="FILE", help="the machine's ceilings, kept there")
+    _add_sampling(parser)
+
+
 def _add_chat(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
     add = parser.add_argument
-    defaults = SamplingParams()
     add("--prompt", metavar="TEXT", help="answer this and leave; without it, chat")
     add("--system", metavar="TEXT", help="a system prompt")
+    _add_sampling(parser)
+
+
+def _add_sampling(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    defaults = SamplingParams()
     add("--raw", action="store_true", help="continue the prompt without the chat template")
     add("--max-tokens", type=_integer(1), metavar="N", help="default: up to the context's end")
     add("--stop", action="append", default=[], metavar="TEXT", help="ends the answer; repeatable")

@@ -7,6 +7,7 @@ from engine.diagnosis.observation import MachineState, Observation
 from engine.diagnosis.stages import (
     decode_host_share,
     lost_share,
+    num_lost,
     prefill_host_share,
 )
 from engine.diagnosis.thresholds import (
@@ -121,9 +122,9 @@ def missed(seen: Observation) -> Finding | None:
         DiagnosisKind.CACHE_MISS,
         MISSED.judge(share),
         MISSED.confidence(share),
-        Evidence("lost_tokens", miss.num_lost, "tokens"),
-        "{lost:.0f} of the {computed:.0f} prompt tokens that were computed had been known before.",
-        {"lost": float(miss.num_lost), "computed": float(seen.num_computed)},
+        Evidence("lost_tokens", num_lost(seen), "tokens"),
+        "{lost:.0f} of the {computed:.0f} prompt tokens that were computed missed the cache.",
+        {"lost": float(num_lost(seen)), "computed": float(seen.num_computed)},
     )
 
 

@@ -111,7 +111,8 @@ class Observation:
     ``step`` and ``prefill`` are None without the machine's ceilings. ``other_weights`` and
     ``other_kv``: what a step would cost with another precision, by its name. ``num_ahead``:
     answers that were running or waiting when this one came; ``max_streams`` run at once.
-    ``paint_delays_ns``: from a token to its pixels. ``is_native``: a step is one call of the native
+    ``num_known_before``: prompt tokens that an earlier turn of the conversation had, where the
+    cache is off. ``paint_delays_ns``: from a token to its pixels. ``is_native``: a step is one call of the native
     core, so that nothing but the core runs in the forward pass.
     """
 
@@ -127,6 +128,7 @@ class Observation:
     max_streams: int | None = None
     kv_bytes_per_token: int = 0
     kv_budget_bytes: int = 0
+    num_known_before: int = 0
     paint_delays_ns: tuple[int, ...] = ()
     is_native: bool = True
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from engine.api import MissKind
 from engine.diagnosis.observation import Observation
 
 
@@ -83,7 +84,19 @@ def prefill_host_share(seen: Observation) -> float | None:
     return max(0.0, 1 - line.prefill_forward_ns / line.prefill_ns)
 
 
+def num_lost(seen: Observation) -> int:
+    """Prompt tokens computed that an earlier turn had computed.
+
+    With the cache off the engine cannot know them: then as many as the caller knows of.
+    """
+    miss = seen.timeline.cache_miss
+    if miss is None:
+        return 0
+    if miss.kind is MissKind.CACHE_OFF:
+        return min(miss.num_lost, seen.num_known_before)
+    return miss.num_lost
+
+
 def lost_share(seen: Observation) -> float:
     """What of the computed prompt tokens the cache could have given."""
-    miss = seen.timeline.cache_miss
-    return 0.0 if miss is None else miss.num_lost / max(1, seen.num_computed)
+    return min(1.0, num_lost(seen) / max(1, seen.num_computed))

@@ -70,7 +70,9 @@ def test_faster_products_save_the_arithmetic_alone() -> None:
 )
 def test_a_kept_cache_saves_what_was_lost(kind, key, value) -> None:
     line = make_timeline(prefill=8_000, prompt=4_000, miss=CacheMiss(kind, 0, 3_000))
-    seen = make_seen(line, kv_bytes_per_token=1_024, kv_budget_bytes=10 << 20)
+    seen = make_seen(
+        line, kv_bytes_per_token=1_024, kv_budget_bytes=10 << 20, num_known_before=3_000
+    )
     found = remedies_for(DiagnosisKind.CACHE_MISS, seen)
     if key is None:
         assert found == ()

@@ -33,8 +33,9 @@ def _machine(**values: Any) -> MachineState:
     return MachineState(**{"cores": 2, "threads": 2, "other_cores": 0.0, **values})
 
 
-def _missed(kind: MissKind, lost: int) -> Observation:
-    return make_seen(make_timeline(**LONG_PROMPT, miss=CacheMiss(kind, 0, lost)))
+def _missed(kind: MissKind, lost: int, before: int = 0) -> Observation:
+    line = make_timeline(**LONG_PROMPT, miss=CacheMiss(kind, 0, lost))
+    return make_seen(line, num_known_before=before)
 
 
 def _slow(**machine: Any) -> Observation:
@@ -85,7 +86,8 @@ SITUATIONS: dict[str, tuple[Observation, DiagnosisKind]] = {
     "a detokenizer that takes seconds": (make_seen(make_timeline(detokenize=4_000)), HOST),
     "an answer complete before it is seen": (_painted_late(3_000), PAINT),
     # causes of a long prefill
-    "cache off": (_missed(MissKind.CACHE_OFF, 3_900), MISS),
+    "cache off, a later turn": (_missed(MissKind.CACHE_OFF, 4_000, before=3_900), MISS),
+    "cache off, the first turn": (_missed(MissKind.CACHE_OFF, 4_000), PREFILL),
     "evicted between turns": (_missed(MissKind.EVICTED, 3_000), MISS),
     "an edited first turn": (_missed(MissKind.TEXT_CHANGED, 3_900), MISS),
     "the first turn loses nothing": (_missed(MissKind.FIRST_TURN, 4_000), PREFILL),

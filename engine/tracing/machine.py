@@ -1,0 +1,126 @@
+"""What the machine did while an answer was computed: other programs, frequency, heat, power, swap.
+
+Every reading may be missing: a virtual machine shows no frequency, a desktop no battery.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import psutil
+
+from engine.devices import physical_cores
+from engine.diagnosis.observation import MachineState
+from engine.metrics import Clock, now_ns
+
+_OWN_SWAP = re.compile(r"^VmSwap:\s+(\d+) kB", re.MULTILINE)
+_PROFILE = Path("/sys/firmware/acpi/platform_profile")
+
+
+class MachineWatch:
+    """From its making to ``state``. ``sample`` may be called meanwhile, while cores are busy.
+
+    A sample reads some small files of the system: some milliseconds on many cores, so not in every
+    step and not in a thread that paints.
+    """
+
+    def __init__(self, clock: Clock = now_ns) -> None:
+        self._clock = clock
+        self._process = psutil.Process()
+        self._start_ns = clock()
+        self._busy_s, self._own_s = _busy_seconds(), self._own_seconds()
+        self._own_swap = own_swap_bytes()
+        self._mhz: list[float] = []
+        self._mhz_max: float | None = None
+
+    def sample(self) -> None:
+        """Note the present frequency: that of the fastest core, since an idle one rests."""
+        try:
+            cores = psutil.cpu_freq(percpu=True)
+        except (OSError, NotImplementedError, RuntimeError, AttributeError):
+            return
+        known = [core for core in cores or [] if core.current > 0 and core.max > 0]
+        if known:
+            self._mhz.append(max(core.current for core in known))
+            self._mhz_max = max(core.max for core in known)
+
+    def state(self, threads: int) -> MachineState:
+        """Everything since the watch was made, for an engine of ``threads``."""
+        wall = (self._clock() - self._start_ns) / 1e9
+        busy = _busy_seconds() - self._busy_s
+        own = self._own_seconds() - self._own_s
+        temperature, limit = _hottest()
+        battery = _battery()
+        return MachineState(
+            cores=physical_cores(),
+            threads=threads,
+            other_cores=max(0.0, busy - own) / wall if wall >= 0.1 else None,  # ticks are 10 ms
+            mhz_now=sum(self._mhz) / len(self._mhz) if self._mhz else None,
+            mhz_max=self._mhz_max,
+            temperature_c=temperature,
+            temperature_limit_c=limit,
+            is_on_battery=battery,
+            is_saving_power=_saves_power(),
+            swapped_in_bytes=max(0, self._own_swap - own_swap_bytes()),
+        )
+
+    def _own_seconds(self) -> float:
+        times = self._process.cpu_times()
+        return float(times.user + times.system)
+
+
+def own_swap_bytes() -> int:
+    """Bytes of this process that lie in swap; 0 where the system does not say."""
+    if sys.platform != "linux":
+        return 0
+    try:
+        found = _OWN_SWAP.search(Path(f"/proc/{os.getpid()}/status").read_text("ascii", "replace"))
+    except OSError:
+        return 0
+    return int(found[1]) * 1024 if found else 0
+
+
+def _busy_seconds() -> float:
+    """Core seconds of all programs since the machine started."""
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0) + getattr(times, "steal", 0.0)
+    # guests are counted among user and nice, too
+    twice = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
+    return float(sum(times) - idle - twice)
+
+
+def _hottest() -> tuple[float | None, float | None]:
+    """The hottest processor sensor and its critical temperature, in degrees Celsius."""
+    read = getattr(psutil, "sensors_temperatures", None)
+    try:
+        sensors = read() if read is not None else {}
+    except (OSError, ValueError):
+        return None, None
+    known = [
+        (entry.current, entry.critical)
+        for name, entries in sensors.items()
+        if any(word in name for word in ("core", "cpu", "k10", "zen"))
+        for entry in entries
+        if entry.critical and entry.current
+    ]
+    return max(known, key=lambda pair: pair[0] - pair[1]) if known else (None, None)
+
+
+def _battery() -> bool | None:
+    """Whether the machine runs on its battery; None without one."""
+    read = getattr(psutil, "sensors_battery", None)
+    try:
+        battery = read() if read is not None else None
+    except (OSError, ValueError, RuntimeError):
+        return None
+    plugged = None if battery is None else battery.power_plugged
+    return None if plugged is None else not plugged
+
+
+def _saves_power() -> bool | None:
+    """Whether the system's power profile is the saving one; None where it has none."""
+    try:
+        return _PROFILE.read_text("ascii").strip() in {"low-power", "quiet"}
+    except (OSError, ValueError):
+        return None

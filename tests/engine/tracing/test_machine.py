@@ -1,0 +1,96 @@
+"""What the machine did meanwhile; every reading may be missing."""
+
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from engine.tracing import machine
+from engine.tracing.machine import MachineWatch, own_swap_bytes
+
+
+class _Times:
+    """Clock, processor times and own times that a test sets."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_ns, self.busy, self.own = 0, 0.0, 0.0
+        monkeypatch.setattr(machine, "_busy_seconds", lambda: self.busy)
+        monkeypatch.setattr(MachineWatch, "_own_seconds", lambda _watch: self.own)
+
+    def pass_by(self, seconds: float, *, busy: float, own: float) -> None:
+        self.now_ns += round(seconds * 1e9)
+        self.busy += busy
+        self.own += own
+
+
+@pytest.fixture
+def times(monkeypatch):
+    return _Times(monkeypatch)
+
+
+def test_what_others_keep_busy(times) -> None:
+    watch = MachineWatch(lambda: times.now_ns)
+    times.pass_by(10, busy=15, own=11)
+    state = watch.state(threads=2)
+    assert state.other_cores == pytest.approx(0.4)
+    assert state.threads == 2
+    assert state.cores >= 1
+
+
+def test_ticks_say_nothing_of_a_moment(times) -> None:
+    watch = MachineWatch(lambda: times.now_ns)
+    times.pass_by(0.05, busy=0.1, own=0.0)
+    assert watch.state(1).other_cores is None
+
+
+def test_frequencies_are_those_of_the_busiest_core(times, monkeypatch) -> None:
+    cores = [SimpleNamespace(current=800.0, min=0, max=3_000.0)] * 3
+    readings = iter([[*cores, SimpleNamespace(current=f, min=0, max=4_000.0)] for f in (2e3, 3e3)])
+    monkeypatch.setattr(psutil, "cpu_freq", lambda percpu: next(readings))  # noqa: ARG005
+    watch = MachineWatch(lambda: times.now_ns)
+    watch.sample()
+    watch.sample()
+    state = watch.state(1)
+    assert (state.mhz_now, state.mhz_max) == (2_500, 4_000)
+
+
+@pytest.mark.parametrize("found", [None, [], [SimpleNamespace(current=2_800.0, min=0, max=0.0)]])
+def test_a_virtual_machine_has_no_frequency(times, monkeypatch, found) -> None:
+    monkeypatch.setattr(psutil, "cpu_freq", lambda percpu: found)  # noqa: ARG005
+    watch = MachineWatch(lambda: times.now_ns)
+    watch.sample()
+    assert watch.state(1).mhz_now is None
+
+
+def test_sensors_and_batteries_that_are_there(times, monkeypatch) -> None:
+    entries = [
+        SimpleNamespace(label="", current=c, high=None, critical=100.0) for c in (60.0, 97.0)
+    ]
+    sensors = {"coretemp": entries, "nvme": [SimpleNamespace(current=200.0, critical=1.0)]}
+    monkeypatch.setattr(psutil, "sensors_temperatures", lambda: sensors, raising=False)
+    battery = SimpleNamespace(power_plugged=False)
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
+    state = MachineWatch(lambda: times.now_ns).state(1)
+    assert (state.temperature_c, state.temperature_limit_c) == (97, 100)
+    assert state.is_on_battery is True
+
+
+def test_sensors_and_batteries_that_are_not(times, monkeypatch) -> None:
+    monkeypatch.setattr(psutil, "sensors_temperatures", dict, raising=False)
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: None, raising=False)
+    state = MachineWatch(lambda: times.now_ns).state(1)
+    assert (state.temperature_c, state.is_on_battery) == (None, None)
+
+
+def test_only_what_came_back_from_swap_counts(times, monkeypatch) -> None:
+    swapped = iter([500, 200, 500, 900])
+    monkeypatch.setattr(machine, "own_swap_bytes", lambda: next(swapped))
+    assert MachineWatch(lambda: times.now_ns).state(1).swapped_in_bytes == 300
+    assert MachineWatch(lambda: times.now_ns).state(1).swapped_in_bytes == 0
+
+
+def test_the_system_answers() -> None:
+    watch = MachineWatch()
+    watch.sample()
+    assert own_swap_bytes() >= 0
+    assert watch.state(1).swapped_in_bytes == 0
