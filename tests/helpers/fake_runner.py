@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.model.batch import ForwardInterruptedError
+from engine.sampling.constraint import TokenConstraint
 from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
 
 
@@ -28,12 +29,28 @@ def next_token(context: Sequence[int], vocab_size: int) -> int:
     return sum((index + 1) * token for index, token in enumerate(context)) % vocab_size
 
 
-def expected_answer(prompt: Sequence[int], length: int, vocab_size: int) -> list[int]:
+def expected_answer(
+    prompt: Sequence[int],
+    length: int,
+    vocab_size: int,
+    constraint: TokenConstraint | None = None,
+) -> list[int]:
     """The fake model's answer, computed without any cache."""
     known = list(prompt)
     for _ in range(length):
-        known.append(next_token(known, vocab_size))
+        token = next_token(known, vocab_size)
+        known.append(_constrained(token, constraint, known[len(prompt) :]))
     return known[len(prompt) :]
+
+
+def _constrained(token: int, constraint: TokenConstraint | None, output: Sequence[int]) -> int:
+    """``token``, or the next one after it that may follow ``output``."""
+    if constraint is None:
+        return token
+    allowed = constraint.allowed(output)
+    return next(
+        t % len(allowed) for t in range(token, token + len(allowed)) if allowed[t % len(allowed)]
+    )
 
 
 @dataclass
@@ -112,7 +129,9 @@ class FakeRunner:
         context = [self.slots[self._slot(chunk, position)] for position in range(end)]
         known = [*chunk.known_ids, *chunk.token_ids[chunk.num_known :]]
         assert context == known[:end], "the blocks hold another text"
-        return next_token([token for token in context if token is not None], self.vocab_size)
+        token = next_token([token for token in context if token is not None], self.vocab_size)
+        output = chunk.known_ids[len(chunk.known_ids) - chunk.sample_index :]
+        return _constrained(token, chunk.constraint, output)
 
     def _slot(self, chunk: ScheduledChunk, position: int) -> int:
         block, offset = divmod(position, self.block_size)

@@ -16,7 +16,8 @@ from engine.config import KVFormat, KVGeometry, ResolvedConfig
 from engine.kv.manager import KVManager
 from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.metrics import Marks
-from engine.scheduling.request import Request
+from engine.sampling.constraint import TokenConstraint
+from engine.scheduling.request import Request, TextStream
 from engine.scheduling.scheduler import Scheduler
 from tests.helpers.fake_runner import FakeClock, FakeRunner, FakeText
 
@@ -88,11 +89,12 @@ class Bench:
         self,
         request_id: str,
         prompt: Sequence[int],
-        text: FakeText | None = None,
+        text: TextStream | None = None,
         *,
         conversation: str | None = None,
         priority: int = 0,
         keeps_cache: bool = True,
+        constraint: TokenConstraint | None = None,
         **params: object,
     ) -> None:
         at = self.clock()
@@ -107,6 +109,7 @@ class Bench:
         request.conversation_id = conversation
         request.priority = priority
         request.keeps_cache = keeps_cache
+        request.constraint = constraint
         self.scheduler.add(request)
 
     def step(self) -> list[Event]:
