@@ -19,6 +19,7 @@ from PySide6.QtGui import (
     QPen,
     QTextBlock,
     QTextCursor,
+    QTextLayout,
     QTextLine,
     QWheelEvent,
 )
@@ -163,7 +164,7 @@ class StillText(QTextBrowser):
             if rect.top() > event.rect().bottom():
                 break
             self._paint_mark(painter, block, rect, line)
-            self._paint_tint(painter, block)
+            self._paint_tint(painter, block, rect)
             block = block.next()
         painter.end()
 
@@ -179,20 +180,23 @@ class StillText(QTextBrowser):
             else (self.document().begin())
         )
 
-    def _paint_tint(self, painter: QPainter, block: QTextBlock) -> None:
+    def _paint_tint(self, painter: QPainter, block: QTextBlock, rect: QRectF) -> None:
         start = block.position()
         first = bisect_right(self._marks, (start, start))
         first -= bool(first and self._marks[first - 1][1] > start)
         for low, high in islice(self._marks, first, None):
             if low >= start + block.length():
                 return
-            self._paint_range(painter, block, (max(0, low - start), high - start))
+            span = max(0, low - start), high - start
+            # a cell's own layout knows its place in the cell only
+            origin = rect.topLeft() - block.layout().boundingRect().topLeft()
+            self._paint_range(painter, block.layout(), origin, span)
 
-    def _paint_range(self, painter: QPainter, block: QTextBlock, span: tuple[int, int]) -> None:
+    def _paint_range(
+        self, painter: QPainter, layout: QTextLayout, origin: QPointF, span: tuple[int, int]
+    ) -> None:
         """Tint the characters ``span`` of a block, line by line."""
         dots = QPen(self.look.color("accent"), max(1, self.look.px(1)), Qt.PenStyle.DotLine)
-        layout = block.layout()
-        origin = layout.position()
         for number in range(layout.lineCount()):
             line = layout.lineAt(number)
             low = max(span[0], line.textStart())
