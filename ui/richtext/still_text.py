@@ -189,8 +189,7 @@ class StillText(QTextBrowser):
                 return
             span = max(0, low - start), high - start
             # a cell's own layout knows its place in the cell only
-            origin = rect.topLeft() - block.layout().boundingRect().topLeft()
-            self._paint_range(painter, block.layout(), origin, span)
+            self._paint_range(painter, block.layout(), rect.topLeft(), span)
 
     def _paint_range(
         self, painter: QPainter, layout: QTextLayout, origin: QPointF, span: tuple[int, int]

@@ -178,3 +178,24 @@ def test_a_tint_is_painted_under_its_words_and_goes_again(qtbot):
     assert columns[-1] < 120
     view.tint("One **two** three.", ())
     assert tinted_columns() == []
+
+
+def test_a_tint_in_a_table_and_under_a_heading_lies_on_its_words(qtbot):
+    look = ThemeSource()
+    text = "## One two\n\nWords.\n\n| a | b |\n|---|---|\n| c | moon |\n"
+    view = MarkdownView(look)
+    qtbot.addWidget(view)
+    view.set_text(text)
+    view.setGeometry(0, 0, 300, view.height_for(300))
+    view.show()
+    view.tint(text, [(text.index("moon"), text.index("moon") + 4)])
+    image = view.grab().toImage()
+    soft = look.color("accent_soft").rgb()
+    spots = [
+        (x, y)
+        for x in range(image.width())
+        for y in range(image.height())
+        if image.pixel(x, y) == soft
+    ]
+    assert min(x for x, _y in spots) > 100, "in the second column"
+    assert min(y for _x, y in spots) > image.height() // 2, "in the last row"
