@@ -1,0 +1,134 @@
+"""A trace as plain values, with figures done by hand."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.api import Diagnosis, DiagnosisKind, Evidence, Remedy
+from engine.diagnosis.observation import MachineState, PrefillCost, StepCost
+from engine.tracing.costs import KeptBytes, ModelCosts
+from engine.tracing.recorder import Chunk, Trace
+from engine.tracing.report import Circumstances, diagnosis_json, observe, report
+from tests.engine.cli.test_plan import CEILINGS
+from tests.helpers.fake_model import make_info
+from tests.helpers.observations import MS, make_timeline
+from tests.helpers.scheduling import make_config
+
+INFO = replace(make_info("fake.gguf", make_config(), 100), kv_bytes_per_token=8, kv_block_size=16)
+LINE = make_timeline(prefill=100, decode=1_000, tokens=101, prompt=100, cached=60)
+TIMES = tuple(LINE.first_token_ns + n * 10 * MS for n in range(101))
+CHUNK = Chunk(60, 40, LINE.prefill_start_ns, LINE.prefill_end_ns)
+TRACE = Trace("a", LINE, (CHUNK,), TIMES, (), (), 3)
+AROUND = Circumstances(MachineState(2, 2), max_streams=4, num_known_before=7)
+
+
+class _Costs(ModelCosts):
+    """8 of 10 ms are read at 10 GB/s; 4 GFLOP of a prompt at 100 GFLOP/s."""
+
+    def __init__(self) -> None:
+        self.ceilings = CEILINGS
+        self.contexts: list[int] = []
+        self._info = INFO
+
+    def step(self, context: int) -> StepCost:
+        self.contexts.append(context)
+        return StepCost(70_000_000, 10_000_000, 1e10, 1e10)
+
+    def prefill(self, prompt: int, cached: int) -> PrefillCost:
+        return PrefillCost((prompt - cached) * 10**8, 1e11)
+
+    def other_weights(self, _context: int) -> dict[str, StepCost]:
+        return {"int4": StepCost(30_000_000, 10_000_000, 1e10, 1e10)}
+
+    def other_kv(self, _context: int) -> dict[str, StepCost]:
+        return {}
+
+    def offload(self, _context: int, _free: int, *, is_capped: bool) -> None:
+        del is_capped
+
+    def token_flops(self, _context: int) -> int:
+        return 160_000_000
+
+    def kept(self, tokens: int) -> list[KeptBytes]:
+        return [KeptBytes("window", 2, tokens, 5)]
+
+
+def _report() -> dict[str, Any]:
+    result = report(TRACE, LINE, INFO, _Costs(), AROUND)
+    assert json.loads(json.dumps(result)) == result
+    return result
+
+
+def test_roofline() -> None:
+    roofline = _report()["roofline"]
+    decode, prefill = roofline["decode"], roofline["prefill"]
+    assert decode["share"] == pytest.approx(0.8)
+    assert decode["bytes_per_s"] == pytest.approx(8e9)
+    assert decode["ceiling_bytes_per_s"] == pytest.approx(1e10)
+    assert decode["arithmetic_intensity"] == pytest.approx(2)
+    assert prefill["share"] == pytest.approx(0.4)
+    assert prefill["flops_per_s"] == pytest.approx(4e10)
+    assert prefill["bytes"] == 70_000_000 + 40 * 8
+    assert prefill["arithmetic_intensity"] == pytest.approx(4e9 / 70_000_320)
+
+
+def test_tokens_chunks_and_cache() -> None:
+    result = _report()
+    assert (result["prompt_tokens"], result["cached_tokens"], result["computed_tokens"]) == (
+        100,
+        60,
+        40,
+    )
+    (chunk,) = result["prefill_chunks"]
+    assert (chunk["computed"], chunk["cached"], chunk["duration_ms"]) == (40, 60, 100)
+    kv = result["kv"]
+    assert (kv["tokens"], kv["bytes"], kv["allocated_bytes"]) == (200, 1_600, 208 * 8)
+    assert (kv["shared_tokens"], kv["shared_bytes"]) == (60, 480)
+    assert kv["kinds"] == [{"kind": "window", "layers": 2, "bytes": 200, "read_bytes": 5}]
+
+
+def test_host_and_gaps() -> None:
+    result = _report()
+    assert result["host"]["decode_forward_ms"] == pytest.approx(950)
+    assert result["host"]["decode_outside_ms"] == pytest.approx(50)
+    assert result["itl_ms"]["values"] == [10.0] * 100
+    assert (result["itl_ms"]["p50"], result["itl_ms"]["stalls"]) == (10, [])
+
+
+def test_the_diagnosis_follows_from_the_observation() -> None:
+    found = _report()["diagnosis"]
+    assert found["class"] == "decode_bound"
+    (remedy,) = found["remedies"]
+    assert (remedy["key"], remedy["value"]) == ("weights", "int4")
+    assert remedy["saved_ms"] == pytest.approx(500)
+    costs = _Costs()
+    seen = observe(TRACE, LINE, INFO, costs, AROUND)
+    assert costs.contexts == [150]
+    assert (seen.num_ahead, seen.max_streams, seen.num_known_before) == (3, 4, 7)
+
+
+def test_without_ceilings_there_is_no_roofline() -> None:
+    result = report(TRACE, LINE, INFO, ModelCosts(INFO, None), AROUND)
+    assert result["roofline"] is None
+    assert result["diagnosis"]["class"] == "unsure"
+
+
+def test_a_diagnosis_by_name() -> None:
+    found = Diagnosis(
+        DiagnosisKind.THROTTLED,
+        "At {now:.0f} MHz.",
+        {"now": 800.4},
+        Evidence("frequency", 800.4, "mhz"),
+        (Remedy("power", None, 2.0, 3 * MS),),
+        0.75,
+    )
+    assert diagnosis_json(found) == {
+        "class": "throttled",
+        "sentence": "At 800 MHz.",
+        "evidence": {"name": "frequency", "value": 800.4, "unit": "mhz"},
+        "remedies": [{"key": "power", "value": None, "gain": 2.0, "saved_ms": 3.0}],
+        "confidence": 0.75,
+        "candidates": [],
+    }
