@@ -80,6 +80,9 @@ class FakeInspector:
         self.asked.append(options)
         return self.foresights[options.weights]
 
+    def check_schema(self, schema: str) -> None:
+        pass
+
     def has_gpu(self) -> bool:
         return self.gpu
 
