@@ -85,7 +85,9 @@ def test_the_cache_is_kept_as_wanted(source, wanted, machine, kept):
 @pytest.mark.parametrize("precision", [Precision.INT4, Precision.INT8, Precision.FP32])
 def test_a_cache_left_open_is_int8_where_native_layers_read_it(source, monkeypatch, precision):
     options = replace(OPTIONS, weights=precision)
-    assert resolve(options, source, CPU).kv.format is KVFormat.FLOAT32, "heads of 16 are not native"
+    assert resolve(options, source, CPU).kv.format is KVFormat.FLOAT32, (
+        "heads of 16 are not native"
+    )
     native = replace(blueprint_of(source), has_native_step=True)
     monkeypatch.setattr("engine.model.resolve.blueprint_of", lambda _source: native)
     is_native = open_core() is not None and precision is not Precision.FP32
