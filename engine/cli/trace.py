@@ -15,7 +15,7 @@ from engine.cli.terminal import LoadLine, StopOnInterrupt
 from engine.core import EngineCore, never
 from engine.devices import find_gpu, physical_cores
 from engine.errors import EngineError
-from engine.roofline.ceilings import Ceilings, cache_path
+from engine.roofline.ceilings import Ceilings, cache_path, read_ceilings
 from engine.roofline.kept import ceilings_of
 from engine.session import Question
 from engine.tracing.chrome import chrome_trace
@@ -76,7 +76,9 @@ def run_trace(options: argparse.Namespace) -> int:
         session = Session(wanted, progress, lambda: core)
     finally:
         progress.clear()
-    costs = ModelCosts(session.info, trace_ceilings(options.roofline, session.info))
+    costs = ModelCosts(
+        session.info, trace_ceilings(options.roofline, session.info), read_ceilings(cache_path())
+    )
     request = GenerationRequest(
         request_id=session.next_id(),
         sent_ns=time.perf_counter_ns(),
@@ -88,7 +90,7 @@ def run_trace(options: argparse.Namespace) -> int:
         session.run([request], lambda _text: None, interrupt.is_stopped)
         was_stopped = interrupt.is_stopped()
     trace = recorder.trace(request.request_id)
-    line = None if trace is None else trace.timeline
+    line = None if trace is None else trace.line
     if trace is None or line is None or core.watch is None:
         raise EngineError(_NO_TOKEN)
     gpu = find_gpu() if session.info.num_cpu_layers else None

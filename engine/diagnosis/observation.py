@@ -109,7 +109,8 @@ class Observation:
     """Everything a diagnosis is made of.
 
     ``step`` and ``prefill`` are None without the machine's ceilings. ``other_weights`` and
-    ``other_kv``: what a step would cost with another precision, by its name. ``num_ahead``:
+    ``other_kv``: what a step would cost with another precision, by its name; ``more_threads``: on
+    more threads than now, by their number. ``num_ahead``:
     answers that were running or waiting when this one came; ``max_streams`` run at once.
     ``num_known_before``: prompt tokens that an earlier turn of the conversation had, where the
     cache is off. ``paint_delays_ns``: from a token to its pixels. ``is_native``: a step is one call of the native
@@ -123,6 +124,7 @@ class Observation:
     prefill: PrefillCost | None = None
     other_weights: Mapping[str, StepCost] = field(default_factory=dict)
     other_kv: Mapping[str, StepCost] = field(default_factory=dict)
+    more_threads: Mapping[int, StepCost] = field(default_factory=dict)
     offload: Offload | None = None
     num_ahead: int = 0
     max_streams: int | None = None

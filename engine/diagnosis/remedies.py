@@ -35,8 +35,10 @@ def _remedy(
     return Remedy(key, value, total / (total - saved), round(saved))
 
 
-def _other_steps(seen: Observation, key: str, others: Mapping[str, StepCost]) -> Iterator[Remedy]:
-    """Another precision of weights or cache: the step's time at the ceilings, before and after."""
+def _other_steps(
+    seen: Observation, key: str, others: Mapping[str, StepCost] | Mapping[int, StepCost]
+) -> Iterator[Remedy]:
+    """Another precision of weights or cache, or other threads: the step's time at the ceilings, before and after."""
     if seen.step is None:
         return
     for name, cost in others.items():
@@ -47,6 +49,7 @@ def _other_steps(seen: Observation, key: str, others: Mapping[str, StepCost]) ->
 def _fewer_bytes(seen: Observation) -> Iterator[Remedy]:
     yield from _other_steps(seen, "weights", seen.other_weights)
     yield from _other_steps(seen, "kv", seen.other_kv)
+    yield from _other_steps(seen, "threads", seen.more_threads)
     line = seen.timeline
     gain = line.guessing_gain
     if gain is not None and gain < 1:

@@ -44,16 +44,20 @@ class KeptBytes:
 class ModelCosts:
     """Costs of one loaded model on this machine. Imports torch where the target must be tried."""
 
-    def __init__(self, info: ModelInfo, ceilings: Ceilings | None) -> None:
+    def __init__(
+        self, info: ModelInfo, ceilings: Ceilings | None, of_all_cores: Ceilings | None = None
+    ) -> None:
         """Read the model's header again.
 
         With ``ceilings`` None, or a model that no plan can be made for, every cost is None.
+        ``of_all_cores``: those of a model that runs on more threads.
         """
         self._info = info
         self._is_cuda = info.device.value == "cuda"
         self._kv = _KV[KVFormat(info.kv_dtype)]
         self._target = target_of(info.device)
         self.ceilings = None if ceilings is None else ceilings.of(is_cuda=self._is_cuda)
+        self._more = None if self._is_cuda else of_all_cores
         self._host = None if ceilings is None else ceilings.of(is_cuda=False)
         try:
             self._blueprint: Blueprint | None = find_blueprint(info.path)
@@ -68,6 +72,14 @@ class ModelCosts:
     def step(self, context: int) -> StepCost | None:
         """A decode step of one answer after ``context`` tokens, as the model was loaded."""
         return self._step(context, self._info.precision, self._kv)
+
+    def more_threads(self, context: int) -> dict[int, StepCost]:
+        """The same on more threads, where their ceilings are known."""
+        more, info = self._more, self._info
+        if more is None or self.ceilings is None or more.threads <= info.threads:
+            return {}
+        cost = self._cost(context, info.precision, self._kv, more)
+        return {} if cost is None else {more.threads: cost}
 
     def other_weights(self, context: int) -> dict[str, StepCost]:
         """The same with weights of each other precision."""
@@ -135,7 +147,12 @@ class ModelCosts:
         return found
 
     def _step(self, context: int, precision: Precision, kv: KVPrecision) -> StepCost | None:
-        blueprint, ceilings = self._blueprint, self.ceilings
+        return self._cost(context, precision, kv, self.ceilings)
+
+    def _cost(
+        self, context: int, precision: Precision, kv: KVPrecision, ceilings: Ceilings | None
+    ) -> StepCost | None:
+        blueprint = self._blueprint
         if blueprint is None or ceilings is None:
             return None
         setup = Setup(precision, kv, context, 1, self._target)

@@ -84,7 +84,8 @@ def own_swap_bytes() -> int:
 def _busy_seconds() -> float:
     """Core seconds of all programs since the machine started."""
     times = psutil.cpu_times()
-    idle = times.idle + getattr(times, "iowait", 0.0) + getattr(times, "steal", 0.0)
+    # what a virtual machine's host takes ("steal") stays in: that core is busy for somebody else
+    idle = times.idle + getattr(times, "iowait", 0.0)
     # guests are counted among user and nice, too
     twice = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
     return float(sum(times) - idle - twice)

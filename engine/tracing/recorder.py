@@ -36,7 +36,8 @@ class Trace:
 
     ``times_ns``: when each token was chosen; ``preempted``: indices of tokens before which the
     answer had to be computed anew. ``others``: chunks of other prompts meanwhile, (start, end).
-    ``num_ahead``: answers under way when this one came. ``timeline`` None: no token yet.
+    ``num_ahead``: answers under way when this one came. ``timeline`` None: no token yet; before the
+    end of the answer it is the one of the first token (see ``line``).
     """
 
     request_id: str
@@ -46,6 +47,26 @@ class Trace:
     preempted: tuple[int, ...]
     others: tuple[tuple[int, int], ...]
     num_ahead: int
+    num_accepted: int = 0
+
+    @property
+    def line(self) -> Timeline | None:
+        """The timeline up to the latest token, also while the answer goes on.
+
+        Until then nobody has said what the forward passes took.
+        """
+        line = self.timeline
+        if line is None or len(self.times_ns) <= line.num_output_tokens:
+            return line
+        return replace(
+            line,
+            last_token_ns=self.times_ns[-1],
+            text_end_ns=None,
+            num_output_tokens=len(self.times_ns),
+            num_accepted_tokens=self.num_accepted,
+            num_drafted_tokens=max(line.num_drafted_tokens, self.num_accepted),
+            decode_forward_ns=None,
+        )
 
 
 @dataclass(slots=True)
@@ -57,6 +78,7 @@ class _Open:
     times_ns: list[int] = field(default_factory=list)
     preempted: list[int] = field(default_factory=list)
     num_preemptions: int = 0
+    num_accepted: int = 0
 
 
 class Recorder:
@@ -100,6 +122,7 @@ class Recorder:
             tuple(answer.preempted),
             tuple(others),
             answer.num_ahead,
+            answer.num_accepted,
         )
 
     def _begin(self, request_id: str) -> None:
@@ -131,6 +154,7 @@ class Recorder:
                 answer.preempted.append(len(answer.times_ns))
             answer.num_preemptions = event.num_preemptions
         answer.times_ns += event.times_ns
+        answer.num_accepted += event.num_accepted
         answer.timeline = event.timeline or answer.timeline
 
 

@@ -46,6 +46,7 @@ def observe(
         prefill=costs.prefill(line.num_prompt_tokens, line.num_cached_tokens),
         other_weights=costs.other_weights(context),
         other_kv=costs.other_kv(context),
+        more_threads=costs.more_threads(context),
         offload=costs.offload(context, around.free_bytes, is_capped=around.has_gpu_budget),
         num_ahead=trace.num_ahead,
         max_streams=around.max_streams,

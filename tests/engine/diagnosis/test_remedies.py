@@ -140,3 +140,11 @@ def test_a_native_step_instead_of_layers_one_by_one() -> None:
     (remedy,) = remedies_for(DiagnosisKind.HOST_BOUND, seen)
     assert (remedy.key, remedy.saved_ns) == ("weights", 500 * MS)
     assert not remedies_for(DiagnosisKind.HOST_BOUND, replace(seen, is_native=True))
+
+
+def test_more_threads_read_faster_where_that_was_measured() -> None:
+    faster = replace(STEP, weight_bytes_per_s=1.6e10, cache_bytes_per_s=1.6e10)
+    seen = make_seen(make_timeline(), step=STEP, other_weights={}, more_threads={2: faster})
+    (remedy,) = remedies_for(DiagnosisKind.DECODE_BOUND, seen)
+    assert (remedy.key, remedy.value) == ("threads", 2)
+    assert remedy.saved_ns == pytest.approx(1_000 * MS * (1 - 6.625 / 10))

@@ -84,3 +84,13 @@ def test_layers_beside_a_card(info) -> None:
     assert there.host_bytes_per_s == CEILINGS.weight_bytes_per_s(Precision.INT8)
     assert (there.free_bytes, there.is_capped) == (7, True)
     assert ModelCosts(info, CEILINGS).offload(40, 7, is_capped=True) is None
+
+
+def test_more_threads_where_their_ceilings_are_known(info) -> None:
+    faster = replace(CEILINGS, threads=2, native_layer_s=1e-6, layer_s=1e-6)
+    costs = ModelCosts(info, replace(CEILINGS, threads=1), faster)
+    ((threads, cost),) = costs.more_threads(40).items()
+    assert threads == 2
+    assert cost.step_s() < costs.step(40).step_s()
+    assert ModelCosts(info, CEILINGS, replace(faster, threads=1)).more_threads(40) == {}
+    assert ModelCosts(info, CEILINGS).more_threads(40) == {}

@@ -1,5 +1,7 @@
 """Answers followed through the engine's events."""
 
+from dataclasses import replace
+
 from engine.api import (
     Finished,
     FinishReason,
@@ -88,3 +90,19 @@ def test_the_scheduler_says_when_its_steps_were_and_who_gave_way() -> None:
     assert first.timeline is not None
     given_way = first.timeline.num_preemptions + second.timeline.num_preemptions
     assert given_way == len(first.preempted) + len(second.preempted) > 0
+
+
+def test_an_answer_under_way_has_a_line_to_its_latest_token() -> None:
+    recorder = Recorder()
+    start = replace(make_timeline(tokens=1, decode=0), text_end_ns=None)
+    at = start.first_token_ns
+    recorder.take([PromptTokenized("a", 4)])
+    assert recorder.trace("a").line is None
+    first = replace(_tokens("a", at), is_first=True, timeline=start)
+    recorder.take([first, replace(_tokens("a", at + 5, at + 5), num_accepted=1)])
+    line = recorder.trace("a").line
+    assert (line.decode_ns, line.num_output_tokens, line.num_accepted_tokens) == (5, 3, 1)
+    assert line.decode_forward_ns is None
+    end = replace(line, decode_forward_ns=4)
+    recorder.take([Finished("a", FinishReason.MAX_TOKENS, end)])
+    assert recorder.trace("a").line == end

@@ -45,6 +45,9 @@ class _Costs(ModelCosts):
     def other_kv(self, _context: int) -> dict[str, StepCost]:
         return {}
 
+    def more_threads(self, _context: int) -> dict[int, StepCost]:
+        return {4: StepCost(70_000_000, 10_000_000, 1.02e10, 1.02e10)}
+
     def offload(self, _context: int, _free: int, *, is_capped: bool) -> None:
         del is_capped
 
