@@ -86,11 +86,14 @@ class Attention {
         const int unseen = static_cast<int>(std::clamp<int64_t>(oldest - first, 0, kKeys));
         const F masked = V::set1(kMasked);
         F s[4], most = masked;
-        for (int j = 0; j < 4; ++j) {
-            s[j] = V::first(seen - 16 * j, V::load(scores + 16 * j), masked);
-            s[j] = V::first(unseen - 16 * j, masked, s[j]);
-            most = V::max(most, s[j]);
+        for (int j = 0; j < 4; ++j) s[j] = V::load(scores + 16 * j);
+        if (seen < kKeys || unseen > 0) {
+            for (int j = 0; j < 4; ++j) {
+                s[j] = V::first(seen - 16 * j, s[j], masked);
+                s[j] = V::first(unseen - 16 * j, masked, s[j]);
+            }
         }
+        for (const F& part : s) most = V::max(most, part);
         const float maximum = std::max(maxima_[i], V::hmax(most));
         const F shift = V::set1(maximum);
         F sum = V::zero();

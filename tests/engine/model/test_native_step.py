@@ -6,16 +6,18 @@ on: exact agreement is asked of one layer, and of most rows.
 """
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
-from engine.api import Precision
+from engine.api import ModelOptions, Precision
 from engine.config import KVFormat
 from engine.kernels.library import instruction_sets, open_core
 from engine.kv.split import SplitStorage
 from engine.model.batch import ForwardInterruptedError
 from engine.model.config import ModelConfig, RopeScaling
+from engine.model.loader import load_model
 from engine.model.native import NativeDecoder
 from engine.quant import native_cpu
 from engine.runner import build_batch
@@ -71,6 +73,7 @@ FAMILIES = {
 }
 QUANTISED = [kept for kept in KVFormat if kept.is_quantised]
 FLOATING = [kept for kept in KVFormat if not kept.is_quantised]
+PASSAGE = Path(__file__).parents[3] / "resources" / "passages" / "alice.txt"
 NUM_TOKENS = 200
 IDS = torch.randint(61, (NUM_TOKENS,), generator=torch.Generator().manual_seed(5)).tolist()
 SCATTERED = tuple(torch.randperm(40, generator=torch.Generator().manual_seed(6)).tolist())
@@ -328,3 +331,27 @@ def test_other_caches_go_through_torch():
         SplitStorage(odd.geometry, ((CPU, 1), (CPU, CONFIG.num_layers - 1)))
     )
     assert run_all(decoder, [5, 1], 24, KVFormat.INT8).isfinite().all()
+
+
+@pytest.mark.flow
+def test_real_weights_agree_with_torch(starter_model, twin):
+    options = ModelOptions(path=str(starter_model), context_length=256, max_streams=1)
+    model = load_model(options, lambda _progress: None, never)
+    assert model.config.kv.format is KVFormat.INT8
+    ids = model.tokenizer.encode_prompt(PASSAGE.read_text("utf-8"))[:60]
+    slow = twin(model.decoder)
+    for kept in KVFormat:
+        found = []
+        for decoder in (model.decoder, slow):
+            storage = make_storage(decoder.config, 4, 16, kept)
+            sequence = CachedSequence((3, 1, 0, 2))
+            lengths = [45, 1, 1, 1, 1, 7, 3, 1]
+            logits = all_logits(decoder, storage, sequence, ids, lengths)
+            found.append(logits.log_softmax(-1))
+        native, expected = found
+        divergence = (expected.exp() * (expected - native)).sum(-1)
+        # rounding anywhere moves whole steps of INT4, and the next layers carry them on
+        allowed = 0.1 if kept is KVFormat.INT4 else 0.02
+        assert float(divergence.mean()) < allowed, kept
+        agreement = (native.argmax(-1) == expected.argmax(-1)).float().mean()
+        assert float(agreement) > 1 - 3 * allowed, kept
