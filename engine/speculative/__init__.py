@@ -6,4 +6,11 @@ that the answer is the one that decoding token by token gives, greedy or sampled
 without a will of its own (a copied n-gram, or a draft model's draw with the same random number)
 this accepts token x with the probability p(x), as the rule of Leviathan et al. (arXiv 2211.17192)
 does for a deterministic draft.
+
+What is chosen follows from the logits, so all this is as exact as these are. The native core gives
+up to 32 tokens of a request the very numbers that each would get alone, in any batch and every kind
+of cache: an answer with guesses is then the same token by token. torch's kernels (without the
+native core, and on a GPU) round differently with the shape of a batch, and so do both for longer
+pieces of a prompt: a prompt read in other pieces, from the cache or after a preemption, may tip a
+near tie the other way. That is true with and without guesses, which add no error of their own.
 """

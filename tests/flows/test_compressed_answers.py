@@ -15,11 +15,15 @@ from engine.api import (
     ModelReady,
     Precision,
     SamplingParams,
+    Timeline,
     TokensProduced,
 )
 from engine.core import EngineCore
 from engine.kv.compressed import CompressedStorage
 from engine.model.loader import load_model
+from engine.speculative.ngram import NgramDrafter
+from engine.speculative.opening import OpenedDraft
+from engine.speculative.speculation import Speculation
 from tests.helpers.decoding import never
 from tests.helpers.v4_models import SHORT, write_v4_folder
 
@@ -48,17 +52,20 @@ def request(number: int, length: int) -> GenerationRequest:
     return GenerationRequest(f"r{number}", 0, params, prompt_ids=ids)
 
 
-def run(core: EngineCore, requests: list[GenerationRequest]) -> dict[str, list[int]]:
+def run(
+    core: EngineCore, requests: list[GenerationRequest], lines: list[Timeline | None] | None = None
+) -> dict[str, list[int]]:
     tokens: dict[str, list[int]] = {r.request_id: [] for r in requests}
-    done = 0
+    ended: list[Timeline | None] = [] if lines is None else lines
     for one in requests:
         core.submit(one)
     while core.has_work:
         for event in core.step():
             if isinstance(event, TokensProduced):
                 tokens[event.request_id] += event.token_ids
-            done += isinstance(event, Finished)
-    assert done == len(requests)
+            if isinstance(event, Finished):
+                ended.append(event.timeline)
+    assert len(ended) == len(requests)
     return tokens
 
 
@@ -87,6 +94,45 @@ def test_many_at_once_answer_as_each_alone(folder):
     block_bytes = core.info.kv_bytes_per_token * core.info.kv_block_size
     load(core, folder, kv_budget_bytes=12 * block_bytes, max_streams=6, max_batch_tokens=64)
     assert run(core, requests) == alone
+
+
+class Prompter(NgramDrafter):
+    """Knows the answers, and says every fifth token wrongly."""
+
+    def __init__(self, answers):
+        super().__init__()
+        self.answers = answers
+        self.num_said = 0
+
+    def propose(self, queries):
+        return [
+            tuple(
+                map(self._say, self.answers[query.request_id][query.sample_index :][: query.most])
+            )
+            for query in queries
+        ]
+
+    def _say(self, token):
+        self.num_said += 1
+        return token if self.num_said % 5 else 3
+
+
+@pytest.mark.parametrize("kv", [KVPrecision.INT4], ids=str)
+def test_guesses_leave_the_answers_as_they_are(folder, kv):
+    core = EngineCore()
+    requests = [request(number, 3 + 21 * number) for number in range(2)]
+    load(core, folder, context_length=128, max_streams=2, max_batch_tokens=64, kv=kv)
+    plain = run(core, requests)
+    guesses = Speculation(Prompter(plain))
+    guesses._pace.lengths = lambda ids: [16] * len(ids)  # more refused than a window holds
+    core._session.guess_with(OpenedDraft(guesses, "prompter"))
+    lines = []
+    assert run(core, requests, lines) == plain
+    accepted = sum(line.num_accepted_tokens for line in lines)
+    drafted = sum(line.num_drafted_tokens for line in lines)
+    assert accepted > 20
+    assert drafted - accepted > 20
+    assert core.stats().kv_live_blocks == 0
 
 
 def test_without_the_cache(folder):
