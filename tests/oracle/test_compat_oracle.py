@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from engine.api import Precision
+from engine.config import KVFormat
 from engine.kv.split import SplitStorage
 from engine.model.compat.decoder import CompatDecoder
 from engine.model.compat.dispatch import DevicePlan
@@ -129,6 +130,17 @@ def test_layers_on_two_devices_compute_the_same(pair: Pair) -> None:
     logits = all_logits(decoder, split, CachedSequence(BLOCKS), pair.ids, (30, 1, 14))
     torch.testing.assert_close(logits, pair.expected, atol=1e-4, rtol=1e-4)
     assert split.pools[1].nbytes * 3 == whole.nbytes
+
+
+@pytest.mark.parametrize(("kept", "most"), [(KVFormat.INT8, 0.05), (KVFormat.INT4, 0.4)])
+def test_quantised_caches_stay_close(pair: Pair, kept: KVFormat, most: float) -> None:
+    config = pair.decoder.config
+    if not kept.can_keep(config.head_dim):
+        pytest.skip(f"heads of {config.head_dim} values are refused when the model is loaded")
+    storage = make_storage(config, num_blocks=20, block_size=8, kept=kept)
+    logits = all_logits(pair.decoder, storage, CachedSequence(BLOCKS), pair.ids, (30, 1, 14))
+    errors = (logits - pair.expected).norm(dim=-1) / pair.expected.norm(dim=-1)
+    assert float(errors.median()) < most
 
 
 def test_quantised_products_stay_close(pair: Pair) -> None:

@@ -63,9 +63,11 @@ def build(
     )
 
 
-def storage(cpu_layers: int, gpu: torch.device = CPU) -> SplitStorage:
+def storage(
+    cpu_layers: int, gpu: torch.device = CPU, kept: KVFormat = KVFormat.FLOAT32
+) -> SplitStorage:
     runs = ((CPU, cpu_layers), (gpu, 5 - cpu_layers))
-    return SplitStorage(GEOMETRY, runs)
+    return SplitStorage(replace(GEOMETRY, format=kept), runs)
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,15 @@ def test_logits_equal_those_of_one_device(whole, cpu_layers, lengths):
     logits = all_logits(
         build(cpu_layers), storage(cpu_layers), CachedSequence(BLOCKS), IDS, lengths
     )
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kept", KVFormat)
+def test_every_kind_of_cache_is_split(whole, kept):
+    lengths = (20, 1, 8)
+    plain = make_storage(CONFIG, num_blocks=10, block_size=8, kept=kept)
+    expected = all_logits(whole, plain, CachedSequence(BLOCKS), IDS, lengths)
+    logits = all_logits(build(2), storage(2, kept=kept), CachedSequence(BLOCKS), IDS, lengths)
     torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
 
 
