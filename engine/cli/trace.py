@@ -99,6 +99,7 @@ def run_trace(options: argparse.Namespace) -> int:
         max_streams=wanted.max_streams,
         collections=collector.spans,
         free_bytes=0 if gpu is None else gpu.free_bytes,
+        keeps_cache=wanted.kv_cache,
         has_gpu_budget=wanted.gpu_budget_bytes is not None,
     )
     result = {"model": session.info.name, **report(trace, line, session.info, costs, around)}

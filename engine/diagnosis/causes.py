@@ -128,6 +128,23 @@ def missed(seen: Observation) -> Finding | None:
     )
 
 
+def recomputed(seen: Observation) -> Finding | None:
+    """A text computed anew for each token; None where the cache keeps it."""
+    if seen.keeps_cache:
+        return None
+    line = seen.timeline
+    known = line.num_prompt_tokens + line.num_output_tokens // 2
+    share = 1 - 1 / max(1, known)
+    return Finding(
+        DiagnosisKind.CACHE_MISS,
+        MISSED.judge(share),
+        MISSED.confidence(share),
+        Evidence("recomputed_tokens", known, "tokens"),
+        "Without the KV cache each token computes about {known:.0f} tokens anew.",
+        {"known": float(known)},
+    )
+
+
 def painting(seen: Observation) -> Finding | None:
     """A window that shows tokens late; None where nothing was painted."""
     if not seen.paint_delays_ns:

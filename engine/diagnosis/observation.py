@@ -43,19 +43,32 @@ class StepCost:
 
 @dataclass(frozen=True, slots=True)
 class PrefillCost:
-    """Arithmetic of the prompt tokens that were computed, and the measured rate of it (per s).
+    """Arithmetic of the prompt tokens that were computed, and the measured rates of it (per s).
 
-    ``other_rates``: the rate with weights of another precision, by the precision's name.
+    ``flops`` are those of the products; attention has a rate of its own. ``other_rates``: that of
+    the products with weights of another precision, by the precision's name.
     """
 
     flops: int
     flops_per_s: float
     other_rates: Mapping[str, float] = field(default_factory=dict)
+    attention_flops: int = 0
+    attention_flops_per_s: float = 1.0
+
+    @property
+    def total_flops(self) -> int:
+        """All of it."""
+        return self.flops + self.attention_flops
+
+    @property
+    def products_s(self) -> float:
+        """How long the products take at their ceiling."""
+        return self.flops / self.flops_per_s
 
     @property
     def seconds(self) -> float:
-        """How long it takes at the ceiling."""
-        return self.flops / self.flops_per_s
+        """How long it takes at the ceilings."""
+        return self.products_s + self.attention_flops / self.attention_flops_per_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +127,8 @@ class Observation:
     answers that were running or waiting when this one came; ``max_streams`` run at once.
     ``num_known_before``: prompt tokens that an earlier turn of the conversation had, where the
     cache is off. ``paint_delays_ns``: from a token to its pixels. ``is_native``: a step is one call of the native
-    core, so that nothing but the core runs in the forward pass.
+    core, so that nothing but the core runs in the forward pass. ``keeps_cache`` False: each step
+    computes the whole text anew.
     """
 
     timeline: Timeline
@@ -133,6 +147,7 @@ class Observation:
     num_known_before: int = 0
     paint_delays_ns: tuple[int, ...] = ()
     is_native: bool = True
+    keeps_cache: bool = True
 
     @property
     def num_steps(self) -> int:

@@ -59,7 +59,7 @@ def _fewer_bytes(seen: Observation) -> Iterator[Remedy]:
 def _faster_products(seen: Observation) -> Iterator[Remedy]:
     if seen.prefill is None:
         return
-    arithmetic = min(seen.prefill.seconds * 1e9, seen.timeline.prefill_ns)
+    arithmetic = min(seen.prefill.products_s * 1e9, seen.timeline.prefill_ns)
     for name, rate in seen.prefill.other_rates.items():
         saved = arithmetic * (1 - seen.prefill.flops_per_s / rate)
         yield _remedy(seen, "weights", saved, value=name)
@@ -75,6 +75,9 @@ def _more_threads(seen: Observation) -> Iterator[Remedy]:
 
 
 def _kept_cache(seen: Observation) -> Iterator[Remedy]:
+    if not seen.keeps_cache and seen.step is not None:
+        with_cache = seen.num_steps * seen.step.step_s() * 1e9
+        yield _remedy(seen, "kv_cache", seen.timeline.decode_ns - with_cache, value=True)
     miss = seen.timeline.cache_miss
     if miss is None:
         return

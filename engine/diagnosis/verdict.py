@@ -21,6 +21,7 @@ from engine.diagnosis.causes import (
     host_in_prefill,
     missed,
     painting,
+    recomputed,
     spilled,
     throttled,
 )
@@ -93,10 +94,10 @@ def _of_decode(seen: Observation, share: float) -> Diagnosis:
         return _unsure(sentence, {"tokens": float(seen.timeline.num_output_tokens)}, ())
     reading = reading_share(seen)
     is_reading = AT_CEILING.judge(reading)
-    causes: list[_Cause] = [painting]
+    causes: list[_Cause] = [painting, recomputed]
     if seen.offload is not None:
         causes.append(spilled)  # the slower place's ceiling may well be reached
-    if not is_reading:
+    if not is_reading and seen.keeps_cache:
         causes += [host_in_decode, *_SLOWED]
         if seen.offload is None:
             causes.append(spilled)

@@ -107,10 +107,16 @@ class ModelCosts:
             return None
         products = 2 * sum(product.size * product.active for product in blueprint.products)
         middle = (cached + prompt) // 2
-        each = products + attention_flops(blueprint.tracks, middle)
+        count = max(1, prompt - cached)
         rates = {p.value: ceilings.flops_per_s(p) for p in _PRECISIONS}
         own = rates.pop(self._info.precision.value)
-        return PrefillCost(max(1, prompt - cached) * each, own, rates)
+        return PrefillCost(
+            count * products,
+            own,
+            rates,
+            count * attention_flops(blueprint.tracks, middle),
+            ceilings.attention_flops_per_s,
+        )
 
     def token_flops(self, context: int) -> int | None:
         """Arithmetic of one decoded token."""

@@ -31,6 +31,7 @@ class Circumstances:
     has_gpu_budget: bool = False
     paint_delays_ns: tuple[int, ...] = ()
     num_known_before: int = 0
+    keeps_cache: bool = True
 
 
 def observe(
@@ -55,6 +56,7 @@ def observe(
         num_known_before=around.num_known_before,
         paint_delays_ns=around.paint_delays_ns,
         is_native=costs.is_native,
+        keeps_cache=around.keeps_cache,
     )
 
 
@@ -198,12 +200,12 @@ def _roofline(trace: Trace, seen: Observation, costs: ModelCosts) -> dict[str, o
     return {
         "ceilings": ceilings.as_json(),
         "prefill": {
-            "flops": prefill.flops,
-            "flops_per_s": prefill.flops / prefill_s if prefill_s else None,
-            "ceiling_flops_per_s": prefill.flops_per_s,
+            "flops": prefill.total_flops,
+            "flops_per_s": prefill.total_flops / prefill_s if prefill_s else None,
+            "ceiling_flops_per_s": prefill.total_flops / prefill.seconds,
             "share": computing_share(seen),
             "bytes": read,
-            "arithmetic_intensity": prefill.flops / read,
+            "arithmetic_intensity": prefill.total_flops / read,
         },
         "decode": {
             "bytes_per_token": step.num_bytes,

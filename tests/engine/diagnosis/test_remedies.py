@@ -148,3 +148,9 @@ def test_more_threads_read_faster_where_that_was_measured() -> None:
     (remedy,) = remedies_for(DiagnosisKind.DECODE_BOUND, seen)
     assert (remedy.key, remedy.value) == ("threads", 2)
     assert remedy.saved_ns == pytest.approx(1_000 * MS * (1 - 6.625 / 10))
+
+
+def test_with_the_cache_a_step_reads_and_computes_one_token() -> None:
+    seen = make_seen(make_timeline(decode=5_000), step=STEP, keeps_cache=False)
+    (remedy,) = remedies_for(DiagnosisKind.CACHE_MISS, seen)
+    assert (remedy.key, remedy.value, remedy.saved_ns) == ("kv_cache", True, 4_000 * MS)

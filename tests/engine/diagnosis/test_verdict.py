@@ -143,6 +143,19 @@ SITUATIONS: dict[str, tuple[Observation, DiagnosisKind]] = {
     "tokens painted a little late": (_painted(70), UNSURE),
     "tokens painted at once": (_painted(20), DECODE),
     "a slow window and a long prompt": (_painted(300, **LONG_PROMPT), PREFILL),
+    "every token computes the text anew": (
+        make_seen(make_timeline(), reading=0.1, keeps_cache=False),
+        MISS,
+    ),
+    "the same beside another process": (
+        make_seen(
+            make_timeline(),
+            reading=0.1,
+            keeps_cache=False,
+            machine=_machine(other_cores=1.0),
+        ),
+        MISS,
+    ),
     # nothing is proven
     "prompt and answer alike": (make_seen(make_timeline(prefill=1_000)), UNSURE),
     "a third each": (make_seen(make_timeline(queue=1_000, prefill=1_000)), UNSURE),

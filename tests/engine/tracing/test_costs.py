@@ -51,7 +51,12 @@ def test_other_precisions_are_the_others(info) -> None:
 def test_a_prompts_arithmetic(info) -> None:
     costs = ModelCosts(info, CEILINGS)
     whole, rest = costs.prefill(64, 0), costs.prefill(64, 48)
-    assert rest.flops < whole.flops / 3
+    assert whole.flops == 4 * rest.flops
+    assert 0 < rest.attention_flops < whole.attention_flops
+    assert whole.seconds == pytest.approx(
+        whole.flops / CEILINGS.fp32_flops_per_s
+        + whole.attention_flops / CEILINGS.attention_flops_per_s
+    )
     assert whole.flops_per_s == CEILINGS.fp32_flops_per_s
     assert set(whole.other_rates) == {"int4", "int8", "bf16"}
     assert costs.token_flops(40) > whole.flops / 64  # the head is for the last token alone
