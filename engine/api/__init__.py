@@ -17,7 +17,7 @@ from engine.api.commands import (
     Submit,
     UnloadModel,
 )
-from engine.api.diagnosis import Diagnosis, DiagnosisKind, Evidence, Remedy
+from engine.api.diagnosis import Diagnosis, DiagnosisKind, Evidence, Remedy, Sentence
 from engine.api.events import (
     CacheRestored,
     CacheSaved,
@@ -96,6 +96,7 @@ __all__ = [
     "Role",
     "SamplingParams",
     "SaveCache",
+    "Sentence",
     "Shutdown",
     "Submit",
     "Timeline",

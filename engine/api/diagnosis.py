@@ -28,6 +28,51 @@ class DiagnosisKind(StrEnum):
     UNSURE = "unsure"
 
 
+class Sentence(StrEnum):
+    """What a diagnosis can say: English, with named places for its values.
+
+    The names stay; a window translates by the text.
+    """
+
+    QUEUE = "This answer waited {ms:.0f} ms for others, {share:.0%} of its time."
+    TEXT = "Turning text into tokens and back took {ms:.0f} ms, {share:.0%} of the time."
+    PREFILL = "Computing the prompt took {ms:.0f} ms, {share:.0%} of the time."
+    PAINT = "The complete answer took {ms:.0f} ms to the screen, {share:.0%} of the time."
+    PAINT_DELAY = "The window shows each token {delay:.0f} ms after the engine chose it."
+    READING = (
+        "Each token waits for memory: reading the weights and the cache takes {share:.0%} of "
+        "its time at this machine's ceiling."
+    )
+    HOST_IN_DECODE = "The work around the model takes {share:.0%} of the time between two tokens."
+    HOST_IN_PREFILL = "The work around the model takes {share:.0%} of the time the prompt takes."
+    MISSED = "{lost:.0f} of the {computed:.0f} prompt tokens that were computed missed the cache."
+    RECOMPUTED = "Without the KV cache each token computes about {known:.0f} tokens anew."
+    OFFLOADED = (
+        "Part of the model does not fit on the graphics card: reading it from the computer's "
+        "memory takes {share:.0%} of each token."
+    )
+    SWAPPED = (
+        "Memory is short: {share:.0%} of what each token reads was fetched back from the disk."
+    )
+    THROTTLED = "The processor runs at {now:.0f} of its {most:.0f} MHz."
+    CONTENDED = (
+        "Other programs keep {others:.1f} of {cores:.0f} cores busy, and the engine wants "
+        "{threads:.0f}."
+    )
+    FEW_TOKENS = "Too few tokens were written to tell what holds them up: {tokens:.0f}."
+    NO_CEILINGS = "This machine's ceilings are not measured yet, and nothing else stands out."
+    UNEXPLAINED = (
+        "Reading the model takes {share:.0%} of each token at this machine's ceiling, and "
+        "nothing that was measured explains the rest."
+    )
+    NONE_PROVEN = "More than one cause is possible, and the figures prove none of them."
+    SEVERAL = "More than one cause is possible, and the figures do not tell them apart."
+    NO_STAGE = (
+        "No part takes most of the time: waiting {queue:.0%}, the prompt {prefill:.0%}, "
+        "writing {decode:.0%}."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The number behind a diagnosis: ``share`` (0 to 1), ``ms``, ``mhz``, ``cores``, ``tokens``."""
@@ -56,14 +101,14 @@ class Remedy:
 class Diagnosis:
     """One sentence about one answer.
 
-    ``sentence`` is English with named places for ``values``, so that it can be translated before
-    it is filled in. ``candidates``: the kinds an UNSURE one could not choose from.
+    ``sentence`` has named places for ``values``, so that it can be translated before it is filled
+    in. ``candidates``: the kinds an UNSURE one could not choose from.
     ``confidence``: 0.5 at a threshold, 1 far beyond it; 0 for UNSURE. The best of ``remedies``,
     at most three, comes first.
     """
 
     kind: DiagnosisKind
-    sentence: str
+    sentence: Sentence
     values: Mapping[str, float]
     evidence: Evidence | None = None
     remedies: tuple[Remedy, ...] = ()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.api import DiagnosisKind, Evidence, MissKind
+from engine.api import DiagnosisKind, Evidence, MissKind, Sentence
 from engine.diagnosis.observation import MachineState, Observation
 from engine.diagnosis.stages import (
     decode_host_share,
@@ -37,7 +37,7 @@ class Finding:
     is_so: bool | None
     confidence: float
     evidence: Evidence
-    sentence: str
+    sentence: Sentence
     values: dict[str, float]
 
 
@@ -45,18 +45,13 @@ def spilled(seen: Observation) -> Finding | None:
     """Layers beside the GPU, or bytes read back from swap; None where neither is known of."""
     if seen.offload is not None and seen.offload.host_bytes:
         share = seen.offload.host_s / seen.offload.step_s
-        sentence = (
-            "Part of the model does not fit on the graphics card: reading it from the computer's "
-            "memory takes {share:.0%} of each token."
-        )
+        sentence = Sentence.OFFLOADED
         return _finding(DiagnosisKind.MEMORY_SPILLED, OFFLOADED, share, "offloaded", sentence)
     swapped = seen.machine.swapped_in_bytes
     if not swapped or seen.step is None:
         return None
     share = swapped / max(1, seen.num_steps) / seen.step.num_bytes
-    sentence = (
-        "Memory is short: {share:.0%} of what each token reads was fetched back from the disk."
-    )
+    sentence = Sentence.SWAPPED
     return _finding(DiagnosisKind.MEMORY_SPILLED, SWAPPED, share, "swapped", sentence)
 
 
@@ -72,7 +67,7 @@ def throttled(seen: Observation) -> Finding | None:
         band.judge(missing),
         band.confidence(missing),
         Evidence("frequency", machine.mhz_now, "mhz"),
-        "The processor runs at {now:.0f} of its {most:.0f} MHz.",
+        Sentence.THROTTLED,
         {"now": machine.mhz_now, "most": machine.mhz_max},
     )
 
@@ -88,8 +83,7 @@ def contended(seen: Observation) -> Finding | None:
         OVERCOMMITTED.judge(missing),
         OVERCOMMITTED.confidence(missing),
         Evidence("other_cores", machine.other_cores, "cores"),
-        "Other programs keep {others:.1f} of {cores:.0f} cores busy, and the engine wants "
-        "{threads:.0f}.",
+        Sentence.CONTENDED,
         {
             "others": machine.other_cores,
             "cores": float(machine.cores),
@@ -101,14 +95,14 @@ def contended(seen: Observation) -> Finding | None:
 def host_in_decode(seen: Observation) -> Finding | None:
     """Time between the kernels of decode; None where it was not measured."""
     share = decode_host_share(seen)
-    sentence = "The work around the model takes {share:.0%} of the time between two tokens."
+    sentence = Sentence.HOST_IN_DECODE
     return _finding(DiagnosisKind.HOST_BOUND, HOST, share, "host", sentence)
 
 
 def host_in_prefill(seen: Observation) -> Finding | None:
     """Time between the kernels of the prefill; None where it was not measured."""
     share = prefill_host_share(seen)
-    sentence = "The work around the model takes {share:.0%} of the time the prompt takes."
+    sentence = Sentence.HOST_IN_PREFILL
     return _finding(DiagnosisKind.HOST_BOUND, HOST, share, "host", sentence)
 
 
@@ -123,7 +117,7 @@ def missed(seen: Observation) -> Finding | None:
         MISSED.judge(share),
         MISSED.confidence(share),
         Evidence("lost_tokens", num_lost(seen), "tokens"),
-        "{lost:.0f} of the {computed:.0f} prompt tokens that were computed missed the cache.",
+        Sentence.MISSED,
         {"lost": float(num_lost(seen)), "computed": float(seen.num_computed)},
     )
 
@@ -140,7 +134,7 @@ def recomputed(seen: Observation) -> Finding | None:
         MISSED.judge(share),
         MISSED.confidence(share),
         Evidence("recomputed_tokens", known, "tokens"),
-        "Without the KV cache each token computes about {known:.0f} tokens anew.",
+        Sentence.RECOMPUTED,
         {"known": float(known)},
     )
 
@@ -157,13 +151,13 @@ def painting(seen: Observation) -> Finding | None:
         PAINTING.judge(ratio),
         PAINTING.confidence(ratio),
         Evidence("paint_delay", delay / 1e6, "ms"),
-        "The window shows each token {delay:.0f} ms after the engine chose it.",
+        Sentence.PAINT_DELAY,
         {"delay": delay / 1e6},
     )
 
 
 def _finding(
-    kind: DiagnosisKind, band: Band, share: float | None, name: str, sentence: str
+    kind: DiagnosisKind, band: Band, share: float | None, name: str, sentence: Sentence
 ) -> Finding | None:
     if share is None:
         return None

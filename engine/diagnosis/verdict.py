@@ -13,7 +13,7 @@ one that may be, are "unsure" with both named: a wrong remedy costs more than no
 
 from collections.abc import Callable, Iterable
 
-from engine.api import Diagnosis, DiagnosisKind, Evidence
+from engine.api import Diagnosis, DiagnosisKind, Evidence, Sentence
 from engine.diagnosis.causes import (
     Finding,
     contended,
@@ -35,19 +35,19 @@ _SLOWED: tuple[_Cause, ...] = (throttled, contended)
 _STAGES = {
     "queue": (
         DiagnosisKind.QUEUE_BOUND,
-        "This answer waited {ms:.0f} ms for others, {share:.0%} of its time.",
+        Sentence.QUEUE,
     ),
     "text": (
         DiagnosisKind.HOST_BOUND,
-        "Turning text into tokens and back took {ms:.0f} ms, {share:.0%} of the time.",
+        Sentence.TEXT,
     ),
     "prefill": (
         DiagnosisKind.PREFILL_BOUND,
-        "Computing the prompt took {ms:.0f} ms, {share:.0%} of the time.",
+        Sentence.PREFILL,
     ),
     "paint": (
         DiagnosisKind.PAINT_BOUND,
-        "The complete answer took {ms:.0f} ms to the screen, {share:.0%} of the time.",
+        Sentence.PAINT,
     ),
 }
 
@@ -90,7 +90,7 @@ def _of_prefill(seen: Observation, share: float) -> Diagnosis:
 
 def _of_decode(seen: Observation, share: float) -> Diagnosis:
     if seen.num_steps < LEAST_STEPS:
-        sentence = "Too few tokens were written to tell what holds them up: {tokens:.0f}."
+        sentence = Sentence.FEW_TOKENS
         return _unsure(sentence, {"tokens": float(seen.timeline.num_output_tokens)}, ())
     reading = reading_share(seen)
     is_reading = AT_CEILING.judge(reading)
@@ -104,20 +104,12 @@ def _of_decode(seen: Observation, share: float) -> Diagnosis:
     if (found := _choose(seen, share, causes)) is not None:
         return found
     if reading is None:
-        return _unsure(
-            "This machine's ceilings are not measured yet, and nothing else stands out.", {}, ()
-        )
+        return _unsure(Sentence.NO_CEILINGS, {}, ())
     if not is_reading:
-        sentence = (
-            "Reading the model takes {share:.0%} of each token at this machine's ceiling, and "
-            "nothing that was measured explains the rest."
-        )
+        sentence = Sentence.UNEXPLAINED
         maybe = () if is_reading is False else (DiagnosisKind.DECODE_BOUND,)
         return _unsure(sentence, {"share": reading}, maybe)
-    sentence = (
-        "Each token waits for memory: reading the weights and the cache takes {share:.0%} of its "
-        "time at this machine's ceiling."
-    )
+    sentence = Sentence.READING
     return Diagnosis(
         DiagnosisKind.DECODE_BOUND,
         sentence,
@@ -137,9 +129,9 @@ def _choose(seen: Observation, share: float, causes: Iterable[_Cause]) -> Diagno
     (first, *others) = sorted(possible, key=lambda f: f.confidence, reverse=True)
     if others or not first.is_so:
         if not any(finding.is_so for finding in possible):
-            sentence = "More than one cause is possible, and the figures prove none of them."
+            sentence = Sentence.NONE_PROVEN
         else:
-            sentence = "More than one cause is possible, and the figures do not tell them apart."
+            sentence = Sentence.SEVERAL
         return _unsure(sentence, {}, tuple(finding.kind for finding in possible))
     return Diagnosis(
         first.kind,
@@ -152,10 +144,7 @@ def _choose(seen: Observation, share: float, causes: Iterable[_Cause]) -> Diagno
 
 
 def _no_stage(shares: Shares) -> Diagnosis:
-    sentence = (
-        "No part takes most of the time: waiting {queue:.0%}, the prompt {prefill:.0%}, "
-        "writing {decode:.0%}."
-    )
+    sentence = Sentence.NO_STAGE
     values = {"queue": shares.queue, "prefill": shares.prefill, "decode": shares.decode}
     named = {
         "queue": DiagnosisKind.QUEUE_BOUND,
@@ -169,6 +158,6 @@ def _no_stage(shares: Shares) -> Diagnosis:
 
 
 def _unsure(
-    sentence: str, values: dict[str, float], candidates: tuple[DiagnosisKind, ...]
+    sentence: Sentence, values: dict[str, float], candidates: tuple[DiagnosisKind, ...]
 ) -> Diagnosis:
     return Diagnosis(DiagnosisKind.UNSURE, sentence, values, candidates=candidates)

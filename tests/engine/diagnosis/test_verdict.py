@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.api import CacheMiss, DiagnosisKind, MissKind
+from engine.api import CacheMiss, DiagnosisKind, MissKind, Sentence
 from engine.diagnosis.observation import MachineState, Observation, Offload
 from engine.diagnosis.verdict import diagnose
 from tests.helpers.observations import MS, make_seen, make_timeline
@@ -197,6 +197,11 @@ def test_there_are_many_situations_of_every_class() -> None:
     kinds = {kind for _seen, kind in SITUATIONS.values()}
     assert kinds == set(DiagnosisKind)
     assert len(SITUATIONS) >= 20
+
+
+def test_every_sentence_is_said() -> None:
+    said = {diagnose(seen).sentence for seen, _kind in SITUATIONS.values()}
+    assert said == set(Sentence)
 
 
 def test_unsure_names_what_it_cannot_tell_apart() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.api import Diagnosis, DiagnosisKind, Evidence, Remedy
+from engine.api import Diagnosis, DiagnosisKind, Evidence, Remedy, Sentence
 from engine.diagnosis.observation import MachineState, PrefillCost, StepCost
 from engine.tracing.costs import KeptBytes, ModelCosts
 from engine.tracing.recorder import Chunk, Trace
@@ -121,15 +121,15 @@ def test_without_ceilings_there_is_no_roofline() -> None:
 def test_a_diagnosis_by_name() -> None:
     found = Diagnosis(
         DiagnosisKind.THROTTLED,
-        "At {now:.0f} MHz.",
-        {"now": 800.4},
+        Sentence.THROTTLED,
+        {"now": 800.4, "most": 3_000},
         Evidence("frequency", 800.4, "mhz"),
         (Remedy("power", None, 2.0, 3 * MS),),
         0.75,
     )
     assert diagnosis_json(found) == {
         "class": "throttled",
-        "sentence": "At 800 MHz.",
+        "sentence": "The processor runs at 800 of its 3000 MHz.",
         "evidence": {"name": "frequency", "value": 800.4, "unit": "mhz"},
         "remedies": [{"key": "power", "value": None, "gain": 2.0, "saved_ms": 3.0}],
         "confidence": 0.75,
