@@ -153,6 +153,7 @@ class RotaryTable:
         width = 2 * self._half + self._unrotated
         self._cosines = torch.empty(0, width, dtype=dtype, device=device)
         self._sines = self._cosines
+        self._halves = self._make_halves()
 
     @property
     def num_positions(self) -> int:
@@ -162,8 +163,7 @@ class RotaryTable:
     @property
     def halves(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Cosines and sines of the reserved positions, [num_positions, rotated pairs]: views."""
-        half = self._half
-        return self._cosines[:, :half], self._sines[:, half : 2 * half]
+        return self._halves
 
     def reserve(self, num_positions: int) -> None:
         """Tabulate at least positions [0, num_positions)."""
@@ -177,6 +177,11 @@ class RotaryTable:
         # The first half carries the minus of the rotation, so that rotating is a roll and no cat.
         self._sines = torch.cat((-sines, sines, still), -1).to(self._cosines)
         self._cosines = torch.cat((cosines, cosines, still + 1.0), -1).to(self._cosines)
+        self._halves = self._make_halves()
+
+    def _make_halves(self) -> tuple[torch.Tensor, torch.Tensor]:
+        half = self._half
+        return self._cosines[:, :half], self._sines[:, half : 2 * half]
 
     def rows(
         self, positions: torch.Tensor, head_scales: torch.Tensor

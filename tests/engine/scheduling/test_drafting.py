@@ -5,6 +5,7 @@ import random
 import pytest
 
 from engine.api import FinishReason, TokensProduced
+from engine.sampling.constraint import TokenConstraint
 from engine.scheduling.drafting import Speculator
 from tests.helpers.fake_runner import FakeText, expected_answer
 from tests.helpers.scheduling import Bench, make_config
@@ -44,6 +45,13 @@ class Guesser(Speculator):
 
     def forget(self, request_id):
         self.forgotten.append(request_id)
+
+
+class Anything(TokenConstraint):
+    """Lets every token through."""
+
+    def allowed(self, _output_ids):
+        return [True] * VOCAB
 
 
 def _bench(guesser, **config):
@@ -131,9 +139,9 @@ def test_nothing_is_guessed_without_a_cache_or_under_a_constraint():
     assert without.finished("a").timeline.num_drafted_tokens == 0
 
     bound = _bench(Guesser(answers, 1.0))
-    bound.add("a", [1, 2], max_tokens=10)
-    bound.scheduler._waiting["a"].constraint = object()
+    bound.add("a", [1, 2], max_tokens=10, constraint=Anything())
     bound.run()
+    assert bound.tokens("a") == answers["a"][:10]
     assert bound.finished("a").timeline.num_drafted_tokens == 0
 
 
