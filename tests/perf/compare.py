@@ -2,8 +2,9 @@
 
     python tests/perf/compare.py --model MODEL.gguf --peers DIR [--weights int4 int8] [--rounds 3]
 
-DIR holds one virtual environment a peer (``llamacpp``, ``transformers``); those that are there
-are measured. All run in turn in each round, so that what else the machine does hits all alike;
+DIR holds one virtual environment a peer (``llamacpp``, ``openvino``, ``vllm``,
+``transformers``); those that are there are measured (``--only`` names some), where they can: two
+take one stream alone, and vLLM wants a safetensors folder beside the file, named like it. All run in turn in each round, so that what else the machine does hits all alike;
 the table shows medians, and ratios to the first product row. Only the ratios mean anything on
 another machine. Exits with 1 when the product fails; a peer that fails is said and left out.
 """
@@ -22,7 +23,8 @@ import psutil
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RATES = ("prefill_tokens_per_s", "decode_tokens_per_s")
-PEERS = {"llamacpp": "peer_llamacpp.py", "transformers": "peer_transformers.py"}
+PEERS = ("llamacpp", "openvino", "vllm", "transformers")
+ONE_STREAM = ("openvino", "transformers")
 
 
 @dataclass(slots=True)
@@ -74,11 +76,14 @@ def contenders(options: argparse.Namespace) -> list[Contender]:
         )
         for weights in options.weights
     ]
-    for name, script in PEERS.items():
+    for name in options.only:
         python = _python_of(options.peers / name)
-        if python is None or (name == "transformers" and options.streams > 1):
+        if python is None or (name in ONE_STREAM and options.streams > 1):
             continue
-        found.append(Contender(name, [str(python), str(HERE / script), *sizes], is_peer=True))
+        if name == "vllm" and not options.model.with_suffix("").is_dir():
+            continue
+        script = str(HERE / f"peer_{name}.py")
+        found.append(Contender(name, [str(python), script, *sizes], is_peer=True))
     return found
 
 
@@ -105,6 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, help="a .gguf file")
     parser.add_argument("--peers", type=Path, required=True, help="folder of environments")
+    parser.add_argument("--only", nargs="*", choices=PEERS, default=list(PEERS))
     parser.add_argument("--weights", nargs="+", default=["int4", "int8"])
     parser.add_argument("--rounds", type=int, default=3)
     cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
