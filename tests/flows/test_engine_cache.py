@@ -26,6 +26,7 @@ from engine.core import EngineCore
 pytestmark = pytest.mark.flow
 
 PARAMS = SamplingParams(temperature=0, max_tokens=8, ignore_eos=True)
+FEW = 32  # tokens of a request that get the very numbers of a single one
 FIRST = "Name three rivers of Europe, with the countries that they run through, please."
 
 
@@ -57,7 +58,7 @@ def _ask(core: EngineCore, name: str, *texts: str) -> tuple[str, Timeline]:
 def test_branches_variants_and_a_restart_compute_only_what_is_new(
     starter_model: Path, tmp_path: Path
 ) -> None:
-    core = _load(starter_model)
+    core = _load(starter_model, max_batch_tokens=FEW)
     answer, first = _ask(core, "1", FIRST)
     assert first.cache_miss == CacheMiss(MissKind.FIRST_TURN, 0, first.num_prompt_tokens - 1)
     variant, again = _ask(core, "2", FIRST)
@@ -73,11 +74,11 @@ def test_branches_variants_and_a_restart_compute_only_what_is_new(
     assert core.save_cache("chat", str(path)) == []
     (saved,) = _run(core)
     core.unload()
-    core = _load(starter_model)
+    core = _load(starter_model, max_batch_tokens=FEW)
     assert isinstance(saved, CacheSaved)
     assert core.restore_cache("chat", str(path)) == []
     assert _run(core) == [CacheRestored("chat", saved.num_tokens)]
-    fresh = _load(starter_model)
+    fresh = _load(starter_model, max_batch_tokens=FEW)
     second, restored = _ask(core, "4", edited, branch, "And in one word?")
     assert second == _ask(fresh, "5", edited, branch, "And in one word?")[0]
     assert restored.num_cached_tokens == saved.num_tokens > 0
