@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from engine.api import Precision
+from engine.config import KVFormat
 from engine.errors import LoadCancelledError
 from engine.model.batch import ForwardInterruptedError
 from engine.model.config import ModelConfig
@@ -108,11 +109,11 @@ def test_logits_only_where_asked(decoder: NativeDecoder, whole: torch.Tensor) ->
     assert logits.dtype == torch.float32
 
 
-@pytest.mark.parametrize("stored", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("kept", [KVFormat.BFLOAT16, KVFormat.FLOAT16])
 def test_a_narrow_cache_stays_close(
-    decoder: NativeDecoder, whole: torch.Tensor, stored: torch.dtype
+    decoder: NativeDecoder, whole: torch.Tensor, kept: KVFormat
 ) -> None:
-    storage = make_storage(CONFIG, num_blocks=40, block_size=16, dtype=stored)
+    storage = make_storage(CONFIG, num_blocks=40, block_size=16, kept=kept)
     logits = all_logits(decoder, storage, CachedSequence(SCATTERED), IDS, (200, *(1,) * 100))
     error = (logits.softmax(-1) - whole.softmax(-1)).abs().max()
     assert float(error) < 0.01
@@ -122,7 +123,7 @@ def test_bfloat16_computation_stays_close(whole: torch.Tensor) -> None:
     decoder = NativeDecoder.build(
         _source(), Precision.BF16, torch.bfloat16, CPU, ignore_progress, never
     )
-    storage = make_storage(CONFIG, num_blocks=40, block_size=16, dtype=torch.bfloat16)
+    storage = make_storage(CONFIG, num_blocks=40, block_size=16, kept=KVFormat.BFLOAT16)
     logits = all_logits(decoder, storage, CachedSequence(RUN), IDS, (290, *(1,) * 10))
     assert logits.dtype == torch.float32
     error = (logits.softmax(-1) - whole.softmax(-1)).abs().max()
