@@ -22,7 +22,7 @@ from engine.quant.quantize import row_blocks, to_grouped_int4
 GROUP_SIZE = 32
 WIDEST = 4_096  # columns that compensate one another; bounds memory and time
 _BLOCK = 128  # columns rounded before the others are told
-_DAMPING = 0.05  # of the mean power of an input, added to each: the text is short
+_DAMPING = 0.2  # of the mean power of an input, added to each: the text is short
 _SHARES = (1.0, 0.9, 0.8)  # of a group's range, tried as the first grid
 _REFITS = 2
 _SWEEPS = 1
