@@ -63,9 +63,15 @@ def test_a_click_anywhere_in_a_row_chooses_it(table, qtbot):
     assert row.isChecked()
 
 
+def focus(row, qtbot):
+    """Give a row the focus, which its window gets a moment after it asked for it."""
+    row.window().activateWindow()
+    row.setFocus()
+    qtbot.waitUntil(row.hasFocus)
+
+
 def test_the_arrow_keys_move_the_choice(table, qtbot):
-    table.activateWindow()
-    table.rows[2].setFocus()
+    focus(table.rows[2], qtbot)
     keys = chosen(table)
     qtbot.keyClick(table.rows[2], Qt.Key.Key_Up)
     assert keys == ["int4-calibrated"]
@@ -101,12 +107,11 @@ def test_the_verdicts_do_not_look_alike(table):
     assert icons[0] != icons[1] != icons[2] != icons[0]
 
 
-def test_the_chosen_row_looks_chosen_and_a_focus_is_seen(table):
+def test_the_chosen_row_looks_chosen_and_a_focus_is_seen(table, qtbot):
     plain = table.rows[2].grab().toImage()
     table.set_lines(LINES, "int4")
     assert table.rows[2].grab().toImage() != plain
-    table.activateWindow()
-    table.rows[2].setFocus()
+    focus(table.rows[2], qtbot)
     focused = table.rows[2].grab().toImage()
-    table.rows[1].setFocus()
+    focus(table.rows[1], qtbot)
     assert table.rows[2].grab().toImage() != focused
