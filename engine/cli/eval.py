@@ -7,9 +7,10 @@ with the same model in full precision, token by token. Loads the model twice.
 The keys of its JSON object: ``perplexity``, ``tokens`` (predicted), ``top1_agreement`` (0 to 1),
 ``mean_kl`` (nats), ``precision`` (of the products), ``weights`` (as resolved: one of --weights
 but auto), ``weights_bytes``, ``reference_perplexity`` and ``reference_bytes``; null where full
-precision did not fit. The reference computes in FP32 with the values the file holds. NF4 is
-bitsandbytes' own rounding, on the CPU, multiplied in FP32: its quality without a graphics card;
-its bytes are those of the weights so packed, of the embedding and norms in 16 bits.
+precision did not fit. The reference computes in FP32 with the values the file holds; both keep
+their cache in FP32, so that the weights alone make the difference. NF4 is bitsandbytes' own
+rounding, on the CPU, multiplied in FP32: its quality without a graphics card; its bytes are those
+of the weights so packed, of the embedding and norms in 16 bits.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from engine.api import Device, LoadProgress, ModelOptions, Precision
+from engine.api import Device, KVPrecision, LoadProgress, ModelOptions, Precision
 from engine.cli.agreement import Quality, measure_quality
 from engine.cli.arguments import CALIBRATED, NF4, model_options
 from engine.cli.nf4 import rounded_to_nf4
@@ -81,7 +82,8 @@ class _Evaluation:
     def __init__(
         self, options: argparse.Namespace, lines: ProgressLines, interrupt: StopOnInterrupt
     ) -> None:
-        wanted = replace(model_options(options), max_streams=1, kv_budget_bytes=None)
+        # the cache in full, so that the weights alone make a difference
+        wanted = replace(model_options(options), max_streams=1, kv=KVPrecision.FP32)
         self._wanted = replace(wanted, context_length=options.context or _CONTEXT)
         self._is_nf4 = options.weights == NF4
         if self._is_nf4:
