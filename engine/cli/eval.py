@@ -7,8 +7,9 @@ with the same model in full precision, token by token. Loads the model twice.
 The keys of its JSON object: ``perplexity``, ``tokens`` (predicted), ``top1_agreement`` (0 to 1),
 ``mean_kl`` (nats), ``precision`` (of the products), ``weights`` (as resolved: one of --weights
 but auto), ``weights_bytes``, ``reference_perplexity`` and ``reference_bytes``; null where full
-precision did not fit. The reference computes in FP32 with the values the file holds; both keep
-their cache in FP32, so that the weights alone make the difference. NF4 is bitsandbytes' own
+precision did not fit; ``kv``, how the cache was kept. The reference computes in FP32 with the
+values the file holds; both keep their cache in FP32, so that the weights alone make the
+difference, unless ``--kv`` asks what another cache costs. NF4 is bitsandbytes' own
 rounding, on the CPU, multiplied in FP32: its quality without a graphics card; its bytes are those
 of the weights so packed, of the embedding and norms in 16 bits.
 """
@@ -82,8 +83,9 @@ class _Evaluation:
     def __init__(
         self, options: argparse.Namespace, lines: ProgressLines, interrupt: StopOnInterrupt
     ) -> None:
-        # the cache in full, so that the weights alone make a difference
-        wanted = replace(model_options(options), max_streams=1, kv=KVPrecision.FP32)
+        wanted = replace(model_options(options), max_streams=1)
+        if wanted.kv is KVPrecision.AUTO:  # in full, so that the weights alone make a difference
+            wanted = replace(wanted, kv=KVPrecision.FP32)
         self._wanted = replace(wanted, context_length=options.context or _CONTEXT)
         self._is_nf4 = options.weights == NF4
         if self._is_nf4:
@@ -123,11 +125,13 @@ class _Evaluation:
 
     def _load_exact(self, model: LoadedModel) -> LoadedModel | None:
         """The same model in FP32; None, with a word about it, if that does not fit."""
-        if model.info.precision is Precision.FP32 and not self._is_nf4:
+        is_exact = model.info.precision is Precision.FP32 and not self._is_nf4
+        if is_exact and self._wanted.kv is KVPrecision.FP32:
             return model
         exact = replace(
             self._wanted,
             weights=Precision.FP32,
+            kv=KVPrecision.FP32,
             context_length=model.info.context_length,
             calibrated=False,
         )
@@ -147,6 +151,7 @@ class _Evaluation:
             "top1_agreement": quality.top1_agreement,
             "mean_kl": quality.mean_kl,
             "precision": model.info.precision.value,
+            "kv": model.info.kv_dtype,
             "weights": NF4 if self._is_nf4 else weights,
             "weights_bytes": num_bytes,
             "reference_perplexity": quality.reference_perplexity,

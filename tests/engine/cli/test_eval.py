@@ -30,6 +30,7 @@ KEYS = {
     "top1_agreement",
     "mean_kl",
     "precision",
+    "kv",
     "weights",
     "weights_bytes",
     "reference_perplexity",
@@ -100,6 +101,16 @@ def test_nf4_is_measured_without_a_graphics_card(tiny, text, capsys):
     assert result["weights_bytes"] == values // 2 + values // 64 * 4 + others * 2
     assert main(["eval", *arguments]) == 0
     assert "bitsandbytes" in capsys.readouterr().out
+
+
+def test_what_another_cache_costs_is_measured_when_asked_for(tiny, text, capsys):
+    arguments = ["--model", str(tiny), "--text", str(text), "--weights", "fp32"]
+    full = evaluate(capsys, *arguments)
+    assert (full["kv"], full["mean_kl"], full["top1_agreement"]) == ("float32", 0, 1)
+    narrow = evaluate(capsys, *arguments, "--kv", "bf16")
+    assert narrow["kv"] == "float16"
+    assert 0 < narrow["mean_kl"] < 0.01
+    assert narrow["reference_perplexity"] == full["perplexity"]
 
 
 def test_progress_is_lines_that_grow_to_one(tiny, text, capsys):
