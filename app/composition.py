@@ -28,6 +28,7 @@ from app.controllers.library import LibraryController
 from app.controllers.library_services import LibraryServices
 from app.controllers.links import LinkController
 from app.controllers.loss_meter import LossMeter
+from app.controllers.machine_rates import MachineRates
 from app.controllers.measurement import Measurement
 from app.controllers.meters import MetersController
 from app.controllers.model import ModelController
@@ -357,6 +358,7 @@ def _make_precision(
     page = views.precisions
     watch = OutlookWatch(model, library.inspector, library.catalog, page)
     model.changed.connect(watch.refresh)
+    MachineRates(Measurement(engine_command(), watch), watch)
     measurement = Measurement(engine_command(), page)
     meter = LossMeter(measurement, evaluation_arguments, library.catalog, losses, page)
     return PrecisionController(page, views.pages.settings, settings, watch, meter)

@@ -54,12 +54,13 @@ def look(inspector: Inspector, options: ModelOptions, bytes_to_free: int) -> Out
 
 
 class OutlookWatch(QObject):
-    """Holds the last look. ``changed``: there is a new one, or none any more.
+    """Holds the last look. ``changed``: there is a new one, or none any more. ``closing``: no more.
 
     ``problem`` is why there is none, None without a model.
     """
 
     changed = Signal()
+    closing = Signal()
 
     def __init__(
         self, model: ModelController, inspector: Inspector, tasks: Tasks, parent: QObject
@@ -84,6 +85,11 @@ class OutlookWatch(QObject):
         """Say whether somebody looks."""
         self._is_watched = watched
         self._ask()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._is_watched = False
+        self.closing.emit()
 
     def _ask(self) -> None:
         if not (self._is_watched and self._is_stale) or self._is_asking or self._model.is_loading:

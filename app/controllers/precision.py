@@ -65,7 +65,7 @@ class PrecisionController(QObject):
 
     def close(self) -> None:
         """Leave nothing running."""
-        self._watch.set_watched(watched=False)
+        self._watch.close()
         self._meter.close()
 
     # ------------------------------------------------------------------ what happens

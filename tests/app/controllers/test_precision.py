@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import Qt
 
 from engine.api import Fit, Precision
 from engine.errors import ModelCorruptError
@@ -37,7 +38,8 @@ def panel(desk):
 
 
 def measurement(desk):
-    return desk.window.findChild(FakeMeasurement)
+    direct = Qt.FindChildOption.FindDirectChildrenOnly  # the machine's own hangs on the watch
+    return page(desk).findChild(FakeMeasurement, options=direct)
 
 
 def rows(desk):
