@@ -1,6 +1,7 @@
 """Ctrl+C inside the block is a question, not an exception; quiet lines stay plain off a terminal."""
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -8,6 +9,15 @@ from engine.api import LoadProgress, LoadStage
 from engine.cli.terminal import LoadLine, StopOnInterrupt, write_quiet
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """As on a terminal; what a shell starts in the background ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_interrupts_are_noted_and_the_handler_comes_back() -> None:
     before = signal.getsignal(signal.SIGINT)
     with StopOnInterrupt() as interrupt:
