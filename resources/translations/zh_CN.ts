@@ -1994,8 +1994,8 @@
       <translation>约 {n} 秒</translation>
     </message>
     <message>
-      <source>~{n} tokens/s</source>
-      <translation>约 {n} token/秒</translation>
+      <source>~{n} tokens/s at full context</source>
+      <translation>上下文占满时约 {n} token/秒</translation>
     </message>
     <message>
       <source>~{n} turns left</source>

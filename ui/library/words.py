@@ -37,7 +37,7 @@ def fit_notes(line: PrecisionFit, context_length: int) -> str:
     notes = []
     if line.decode_tokens_per_s is not None:
         rate = short_number(_rounded(line.decode_tokens_per_s))
-        notes.append(tr("~{n} tokens/s", n=rate))
+        notes.append(tr("~{n} tokens/s at full context", n=rate))
     if line.cpu_layers:
         notes.append(tr_n("{n} layer on the CPU", "{n} layers on the CPU", line.cpu_layers))
     if 0 < line.largest_context < context_length:

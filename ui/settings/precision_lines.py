@@ -79,7 +79,7 @@ def speed_words(line: PrecisionLine) -> str:
     rate = line.decode_tokens_per_s
     # a prediction has no decimals to show, unless there is little before the point
     number = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
-    return tr("~{n} tokens/s", n=number)
+    return tr("~{n} tokens/s at full context", n=number)
 
 
 def loss_words(line: PrecisionLine) -> tuple[str, ...]:

@@ -279,8 +279,10 @@ def test_what_is_foreseen_of_each_precision(page, rows, qtbot):
     )
     page.set_rows([replace(rows[0], sheet=replace(make_sheet(), fits=fits))])
     qtbot.waitUntil(lambda: "12 layers" in words(page))
-    assert "~47 tokens/s · 12 layers on the CPU · room for 1,024 tokens" in words(page)
-    assert "~0.1 tokens/s" in words(page)
+    assert "~47 tokens/s at full context · 12 layers on the CPU · room for 1,024 tokens" in words(
+        page
+    )
+    assert "~0.1 tokens/s at full context" in words(page)
 
 
 def test_folders_of_other_programs_can_be_left_out(page):

@@ -20,8 +20,8 @@ LINE = PrecisionLine("int8", "INT8", 791 << 20, Fit.FITS, 58.14, LOSS, is_recomm
 
 def test_estimates_carry_a_tilde_and_what_is_measured_does_not():
     assert memory_words(LINE) == "~791 MiB"
-    assert speed_words(LINE) == "~58 tokens/s"
-    assert speed_words(replace(LINE, decode_tokens_per_s=7.06)) == "~7.1 tokens/s"
+    assert speed_words(LINE) == "~58 tokens/s at full context"
+    assert speed_words(replace(LINE, decode_tokens_per_s=7.06)) == "~7.1 tokens/s at full context"
     assert speed_words(replace(LINE, decode_tokens_per_s=None)) == ""
     assert loss_words(LINE) == ("93.5% same token", "KL 0.006")
 
@@ -61,7 +61,7 @@ def test_a_screen_reader_hears_the_whole_line():
         LINE, loss=replace(LOSS, is_bad=True), making_s=240, is_automatic=True, fit=Fit.TOO_LARGE
     )
     assert spoken(bad) == (
-        "INT8, ~791 MiB, Too large, ~58 tokens/s, 93.5% same token, KL 0.006, Recommended, "
+        "INT8, ~791 MiB, Too large, ~58 tokens/s at full context, 93.5% same token, KL 0.006, Recommended, "
         "Loses noticeably, Automatic, Made first, ~4 min, once"
     )
     assert [words for _, words in remarks(LINE)][-1] == "Recommended"

@@ -37,9 +37,9 @@ def chosen(table):
 def test_a_row_says_verdict_speed_and_loss_in_words(table):
     loss = ["93.5% same token", "KL 0.006"]
     assert [row.texts for row in table.rows] == [
-        ["INT4", "~1 GiB", "Fits", "~210 tokens/s", *loss, "Loses noticeably"],
+        ["INT4", "~1 GiB", "Fits", "~210 tokens/s at full context", *loss, "Loses noticeably"],
         ["INT4 calibrated", "~1 GiB", "Fits", "Loss not measured", "Made first, ~4 min, once"],
-        ["INT8", "~1 GiB", "Barely fits", "~58 tokens/s", *loss, "Recommended"],
+        ["INT8", "~1 GiB", "Barely fits", "~58 tokens/s at full context", *loss, "Recommended"],
         ["FP32", "~99 GiB", "Too large", "Exact"],
     ]
     assert table.rows[0].accessibleName().startswith("INT4, ~1 GiB, Fits")
