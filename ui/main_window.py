@@ -13,6 +13,7 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFileDialog,
     QFrame,
     QMainWindow,
@@ -319,6 +320,14 @@ class MainWindow(QMainWindow):
             self._toggle_sidebar()
 
     def _apply_folding(self) -> None:
+        for part, shown in (
+            (self._pages.sidebar, self._folding.shows_sidebar),
+            (self._panel, self._folding.shows_panel),
+        ):
+            focused, page = QApplication.focusWidget(), self._centre.currentWidget()
+            if not shown and focused and page and part.isAncestorOf(focused):
+                # Qt would go to whatever comes next, as if Tab had been pressed
+                page.setFocus(Qt.FocusReason.OtherFocusReason)
         self._pages.sidebar.setVisible(self._folding.shows_sidebar)
         self._panel.setVisible(self._folding.shows_panel)
         for button, shown in (

@@ -236,6 +236,19 @@ def test_escape_stops_whatever_has_the_focus(window, qtbot):
     assert len(stopped) == 3
 
 
+def test_what_folds_away_hands_the_focus_to_the_page_and_to_nothing_by_chance(window, qtbot):
+    window.show_settings()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    assert window._panel.isAncestorOf(window.focusWidget())
+    reasons = []
+    window._pages.chat.focusInEvent = lambda event: reasons.append(event.reason())
+    window.resize(800, 700)
+    qtbot.waitUntil(lambda: not window._panel.isVisible())
+    assert window.focusWidget() is window._pages.chat
+    assert Qt.FocusReason.TabFocusReason not in reasons
+
+
 def test_models_are_looked_for_beside_the_last_one(window, monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(

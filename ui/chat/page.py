@@ -48,6 +48,7 @@ class ChatPage(QWidget):
         self.messages = MessageList(look, self)
         self.empty_state = EmptyState(look, self)
         self.composer = Composer(look, self)
+        self.setFocusProxy(self.composer.input)  # whoever hands the page the focus means it
         self._connect_messages()
         self.empty_state.example_chosen.connect(self.send_requested)
         self.empty_state.model_wanted.connect(self.model_wanted)
