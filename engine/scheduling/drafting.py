@@ -30,7 +30,10 @@ class Speculator(Protocol):
         ...
 
     def note_step(self, num_rows: int, duration_ns: int) -> None:
-        """A step that only decoded took this long, for so many rows, guesses included."""
+        """A step that only decoded took this long, for so many rows, guesses included.
+
+        Its outcomes follow, before anything else is asked or told.
+        """
         ...
 
     def note_outcome(self, request_id: str, num_drafted: int, num_accepted: int) -> None:

@@ -6,9 +6,14 @@ a^j, where a is the request's rate of acceptance. Guesses are added while one mo
 tokens expected over the time expected:
 
     gain / cost  =  a^j / (slope + draft)  >  tokens / time  of the step without it
+
+That is a forecast. Whether guessing pays at all is measured beside it, for each number of requests
+that decode together (``engine.speculative.trial``).
 """
 
 from dataclasses import dataclass
+
+from engine.speculative.trial import Trial
 
 _MOST = 16  # guesses a request and step
 _HOPE = 0.6  # acceptance assumed of a request that nothing is known of
@@ -66,6 +71,13 @@ class SpeculationPace:
         self._step = _Line()
         self._draft_ns = 0.0
         self._records: dict[str, _Record] = {}
+        self._trials: dict[int, Trial] = {}
+        self._is_at_rest = False
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether guesses were not worth their cost at the last look."""
+        return self._is_at_rest
 
     def lengths(self, request_ids: tuple[str, ...]) -> list[int]:
         """How many guesses to ask for, for each of the requests that decode together."""
@@ -74,7 +86,23 @@ class SpeculationPace:
             return []
         if not self.has_learned:
             return [0] * rows  # the first step shows what one costs without guesses
+        trial = self._trials.setdefault(rows, Trial())
+        if any(request_id not in self._records for request_id in request_ids):
+            trial.welcome()
+        if not trial.wants_guesses:
+            self._is_at_rest = trial.is_at_rest or self._is_at_rest
+            if trial.is_at_rest:  # what they are worth by its end is not known
+                for request_id in request_ids:
+                    self._recover(request_id)
+            return [0] * rows
+        lengths = self._forecast(request_ids)
+        self._is_at_rest = not any(lengths)
+        return lengths
+
+    def _forecast(self, request_ids: tuple[str, ...]) -> list[int]:
+        """The lengths of the highest expected speed."""
         cost = self._step.slope + self._draft_ns
+        rows = len(request_ids)
         tokens, time = float(rows), self._step.at(rows)
         lengths = []
         for request_id in request_ids:
@@ -92,6 +120,19 @@ class SpeculationPace:
         """Learn from a step that only decoded: its rows, guesses included, and its time."""
         if num_rows > 0 and duration_ns > 0:
             self._step.note(num_rows, duration_ns)
+
+    def note_round(self, num_requests: int, num_drafted: int, num_right: int, ns: int) -> None:
+        """Learn what a step gave: its requests' tokens and right guesses, in that time.
+
+        ``ns``: the step's, and what its guesses took to make.
+        """
+        if num_requests <= 0 or ns <= 0:
+            return
+        trial = self._trials.setdefault(num_requests, Trial())
+        if num_drafted:
+            trial.note_guessed((num_requests + num_right) / num_requests, ns)
+        else:
+            trial.note_plain(ns)
 
     def note_drafting(self, num_tokens: int, duration_ns: int) -> None:
         """Learn what a guess costs."""
