@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from typing_extensions import override
 
 from engine.kv.manager import KVManager
+from engine.metrics import Clock, now_ns
 from engine.model.batch import ForwardInterruptedError
 from engine.scheduling.drafting import Drafter, DraftQuery
 from engine.scheduling.plan import ScheduledChunk, StepOutput, StepPlan
+from engine.speculative.reading import ReadingPace
 
 Run = Callable[[StepPlan, Callable[[], bool]], StepOutput]
+
+_FEW = 8  # tokens that are simply caught up with; more are read piece by piece
 
 
 @dataclass(slots=True)
@@ -31,14 +35,18 @@ class _Trail:
     guesses: tuple[int, ...] = ()
 
     def go_back(self, known_ids: Sequence[int]) -> None:
-        """Forget what was computed of guesses that did not come true."""
+        """Forget what was computed of guesses that did not come true.
+
+        The last known token, too: the next guess is what follows it.
+        """
         came = known_ids[self.num_verified :]
         right = 0
         for guess, token in zip(self.guesses, came, strict=False):
             if guess != token:
                 break
             right += 1
-        self.num_computed = min(self.num_computed, self.num_verified + right)
+        certain = min(self.num_verified + right, len(known_ids) - 1)
+        self.num_computed = min(self.num_computed, certain)
         self.num_verified, self.guesses = len(known_ids), ()
 
 
@@ -46,7 +54,8 @@ class ModelDrafter(Drafter):
     """Drafts of all requests together, a token a pass.
 
     ``run`` computes a plan on the draft model; ``kv`` keeps its blocks. A pass takes at most
-    ``budget`` tokens: a long prompt is read over several calls, and guesses wait for it.
+    ``budget`` tokens. A long prompt is read over several calls, in pieces that take some 30 ms for
+    all requests together: its guesses wait for it, those of others do not.
     Draws use the request's own random numbers, so that both models lean to the same choice.
     """
 
@@ -58,6 +67,7 @@ class ModelDrafter(Drafter):
         budget: int,
         limit: int,
         interrupted: Callable[[], bool],
+        clock: Clock = now_ns,
     ) -> None:
         """``limit``: tokens of a request that the draft model can see at all."""
         self._run = run
@@ -65,6 +75,8 @@ class ModelDrafter(Drafter):
         self._budget = budget
         self._limit = min(limit, kv.capacity)
         self._interrupted = interrupted
+        self._clock = clock
+        self._reading = ReadingPace(budget)
         self._trails: dict[str, _Trail] = {}
 
     @override
@@ -75,10 +87,12 @@ class ModelDrafter(Drafter):
             plan = self._plan(active, guesses)
             if not plan.chunks:
                 break
+            start = self._clock()
             try:
                 output = self._run(plan, self._interrupted)
             except ForwardInterruptedError:
                 break
+            self._reading.note(plan.num_tokens, self._clock() - start)
             active = self._book(plan, output, active, guesses)
         for query in queries:
             if query.request_id in self._trails:
@@ -105,32 +119,46 @@ class ModelDrafter(Drafter):
         return True
 
     def _plan(self, active: Sequence[DraftQuery], guesses: dict[str, list[int]]) -> StepPlan:
+        """The next pass: those that are nearly there first, then what may be read of the others."""
         chunks = []
-        budget = self._budget
-        for query in active:
-            trail = self._trails[query.request_id]
-            made = guesses[query.request_id]
-            ids = [*query.known_ids[trail.num_computed :], *made]
-            ids = ids[max(0, trail.num_computed - len(query.known_ids)) :][:budget]
-            end = trail.num_computed + len(ids)
-            blocks = self._kv.append(query.request_id, end) if ids else None
-            if blocks is None:
+        budget, reading = self._budget, self._reading.chunk
+        for query in sorted(active, key=lambda query: self._num_behind(query, guesses)):
+            behind = self._num_behind(query, guesses)
+            length = min(behind, budget, behind if behind <= _FEW else reading)
+            chunk = self._chunk(query, guesses[query.request_id], length)
+            if chunk is None:
                 continue
-            budget -= len(ids)
-            chunks.append(
-                ScheduledChunk(
-                    request_id=query.request_id,
-                    token_ids=tuple(ids),
-                    start=trail.num_computed,
-                    block_ids=blocks,
-                    num_logits=int(end == len(query.known_ids) + len(made)),
-                    params=query.params,
-                    seed=query.seed,
-                    sample_index=query.sample_index + len(made),
-                    known_ids=[*query.known_ids, *made],
-                )
-            )
+            budget -= length
+            if behind > _FEW:
+                reading -= length
+            chunks.append(chunk)
         return StepPlan(tuple(chunks))
+
+    def _num_behind(self, query: DraftQuery, guesses: dict[str, list[int]]) -> int:
+        """Tokens, guesses among them, that the draft model has not computed."""
+        known = len(query.known_ids) + len(guesses[query.request_id])
+        return known - self._trails[query.request_id].num_computed
+
+    def _chunk(self, query: DraftQuery, made: Sequence[int], length: int) -> ScheduledChunk | None:
+        """The request's next ``length`` tokens; None where there is no room, or none of them."""
+        start = self._trails[query.request_id].num_computed
+        end = start + length
+        blocks = self._kv.append(query.request_id, end) if length else None
+        if blocks is None:
+            return None
+        # copied once they are all there: only then is a token drawn, by what came before
+        known = query.known_ids if end < len(query.known_ids) else [*query.known_ids, *made]
+        return ScheduledChunk(
+            request_id=query.request_id,
+            token_ids=tuple(known[start:end]),
+            start=start,
+            block_ids=blocks,
+            num_logits=int(end == len(query.known_ids) + len(made)),
+            params=query.params,
+            seed=query.seed,
+            sample_index=query.sample_index + len(made),
+            known_ids=known,
+        )
 
     def _book(
         self,

@@ -48,11 +48,16 @@ class SlotModel:
         return chunk.block_ids[position // BLOCK] * BLOCK + position % BLOCK
 
 
-def make(*, blocks=64, budget=64, limit=1_000):
+def make(*, blocks=64, budget=64, limit=1_000, token_ns=1_000):
     model = SlotModel()
     kv = KVManager(num_blocks=blocks, block_size=BLOCK, prefix_cache=True)
     drafter = ModelDrafter(
-        model.run, kv, budget=budget, limit=limit, interrupted=lambda: model.is_interrupted
+        model.run,
+        kv,
+        budget=budget,
+        limit=limit,
+        interrupted=lambda: model.is_interrupted,
+        clock=lambda: model.num_tokens * token_ns,
     )
     return model, kv, drafter
 
@@ -91,6 +96,34 @@ def test_a_long_prompt_is_read_over_several_calls():
     proposals = [drafter.propose([query(known)])[0] for _ in range(3)]
     assert proposals == [(), (), follow(19, 3)]
     assert model.num_tokens == 20 + 2
+
+
+def test_a_slow_reader_reads_little_at_a_time_and_holds_up_nobody_elses_guesses():
+    model, _, drafter = make(blocks=400, budget=512, token_ns=1_000_000)
+    quick, long = [1, 2, 3], list(range(45)) * 20
+    read = []
+    while True:
+        before = model.num_tokens
+        first, second = drafter.propose([query(long, request_id="b"), query(quick)])
+        read.append(model.num_tokens - before)
+        assert second == follow(quick[-1], 3), "guessed in every call"
+        quick.append(next_token(quick[-1]))
+        if first:
+            break
+    assert first == follow(long[-1], 3)
+    # 30 ms each at 1 ms a token, the quick one's three passes and the first guesses included
+    assert max(read[1:]) <= 30 + 8
+    assert len(read) >= 900 / 38
+
+
+def test_a_fast_reader_soon_reads_all_that_a_pass_may_have():
+    model, _, drafter = make(blocks=2_000, budget=512, limit=8_000, token_ns=10_000)
+    known = list(range(40)) * 100
+    calls = 1
+    while not drafter.propose([query(known)])[0]:
+        calls += 1
+    assert calls <= 11
+    assert model.num_tokens == 4_000 + 2
 
 
 def test_interruption_proposes_nothing_and_loses_nothing():
