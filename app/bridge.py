@@ -13,12 +13,16 @@ from typing import Protocol
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from engine.api import (
+    AnswerExplained,
+    AnswerReport,
     CacheRestored,
     CacheSaved,
     Command,
     CountTokens,
     EngineStats,
     Event,
+    ExplainAnswer,
+    ExportTrace,
     Finished,
     GenerationRequest,
     LoadModel,
@@ -26,10 +30,13 @@ from engine.api import (
     Message,
     ModelFailed,
     ModelOptions,
+    ModelProfiled,
     ModelReady,
     ModelUnloaded,
+    NotePaint,
     PrefillProgress,
     Prioritise,
+    ProfileModel,
     PromptTokenized,
     RequestFailed,
     RestoreCache,
@@ -37,6 +44,8 @@ from engine.api import (
     Submit,
     TokensCounted,
     TokensProduced,
+    TraceExported,
+    TraceFormat,
     UnloadModel,
 )
 
@@ -82,7 +91,10 @@ class EngineBridge(QObject):
     tokens_counted = Signal(TokensCounted)
     cache_saved = Signal(CacheSaved)
     cache_restored = Signal(CacheRestored)
+    model_profiled = Signal(ModelProfiled)
     stats_changed = Signal(EngineStats)
+    answer_explained = Signal(AnswerReport)
+    trace_exported = Signal(TraceExported)
     _woken = Signal()
 
     def __init__(self, make_engine: EngineFactory, parent: QObject | None = None) -> None:
@@ -147,6 +159,24 @@ class EngineBridge(QObject):
         """Bring a conversation's cache back; ``cache_restored`` follows."""
         self._engine.post(RestoreCache(conversation_id, path))
 
+    def profile(self, context: int, prompt_tokens: int) -> int:
+        """Look where the loaded model's time goes; ``model_profiled`` follows with the ticket."""
+        self._next_ticket += 1
+        self._engine.post(ProfileModel(self._next_ticket, context, prompt_tokens))
+        return self._next_ticket
+
+    def explain(self, request_id: str) -> None:
+        """Ask for an answer's report as of now; ``answer_explained`` follows."""
+        self._engine.post(ExplainAnswer(request_id))
+
+    def note_paint(self, request_id: str, token_ns: int, painted_ns: int) -> None:
+        """Say that a token chosen at ``token_ns`` was on the screen at ``painted_ns``."""
+        self._engine.post(NotePaint(request_id, token_ns, painted_ns))
+
+    def export_trace(self, report: AnswerReport, path: str, form: TraceFormat) -> None:
+        """Write a report to a file; ``trace_exported`` follows."""
+        self._engine.post(ExportTrace(report, path, form))
+
     def close(self, timeout_s: float) -> bool:
         """End the engine, then deliver what it still said."""
         is_closed = self._engine.close(timeout_s)
@@ -206,6 +236,17 @@ class EngineBridge(QObject):
                 self.cache_restored.emit(event)
             case EngineStats():
                 self.stats_changed.emit(event)
+            case _:
+                self._emit_inspection(event)
+
+    def _emit_inspection(self, event: AnswerExplained | TraceExported | ModelProfiled) -> None:
+        match event:
+            case AnswerExplained(report):
+                self.answer_explained.emit(report)
+            case TraceExported():
+                self.trace_exported.emit(event)
+            case ModelProfiled():
+                self.model_profiled.emit(event)
 
     def _emit_request_event(self, event: RequestEvent) -> None:
         if event.request_id not in self._active:

@@ -1,6 +1,7 @@
 """The engine's thread: commands in from any thread, events out through one callback.
 
-Owns the thread named "engine" and, in it, the EngineCore. torch is imported inside the thread, so
+Owns the thread named "engine" and, in it, the EngineCore; and the inspector, which hears of every
+event and tells of answers in a thread of its own. torch is imported inside the thread, so
 that whoever starts the service is not held up by it.
 """
 
@@ -18,14 +19,19 @@ from engine.api import (
     Command,
     CountTokens,
     Event,
+    ExplainAnswer,
+    ExportTrace,
     Failure,
     Finished,
     FinishReason,
     LoadModel,
     ModelFailed,
     ModelInfo,
+    ModelProfiled,
     ModelUnloaded,
+    NotePaint,
     Prioritise,
+    ProfileModel,
     RequestFailed,
     RestoreCache,
     SaveCache,
@@ -36,6 +42,7 @@ from engine.api import (
 )
 from engine.errors import EngineError, LoadCancelledError
 from engine.metrics import Throttle, now_ns
+from engine.tracing.inspector import AnswerInspector
 
 if TYPE_CHECKING:
     from engine.core import EngineCore
@@ -54,7 +61,8 @@ def _make_core() -> "EngineCore":
 class EngineService:
     """Runs one EngineCore in its own thread.
 
-    ``on_event`` is called in that thread with frozen events and must return at once.
+    ``on_event`` is called in that thread, or in the inspector's, with frozen events and must return
+    at once.
     ``post``, ``cancel`` and ``close`` may be called from any thread.
     """
 
@@ -63,7 +71,8 @@ class EngineService:
         on_event: Callable[[Event], None],
         make_core: Callable[[], "EngineCore"] = _make_core,
     ) -> None:
-        self._on_event = on_event
+        self._listener = on_event
+        self._inspector = AnswerInspector(on_event)
         self._make_core = make_core
         self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._cancelled: set[str] = set()
@@ -78,11 +87,15 @@ class EngineService:
         self._stats_pace = Throttle(_STATS_INTERVAL_NS)
 
     def start(self) -> None:
-        """Start the thread. Commands posted before are kept."""
+        """Start the threads. Commands posted before are kept."""
+        self._inspector.start()
         self._thread.start()
 
     def post(self, command: Command) -> None:
         """Hand a command over. Cancel and Shutdown also cut a running forward pass short."""
+        if isinstance(command, ExplainAnswer | NotePaint | ExportTrace):
+            self._inspector.post(command)
+            return
         if isinstance(command, Cancel):
             self._cancelled.add(command.request_id)
         elif isinstance(command, Shutdown):
@@ -96,10 +109,10 @@ class EngineService:
     def close(self, timeout_s: float) -> bool:
         """Cancel everything and end the thread; False if it did not end within ``timeout_s``."""
         self.post(Shutdown())
-        if self._thread.ident is None:
-            return True
-        self._thread.join(timeout_s)
-        return not self._thread.is_alive()
+        if self._thread.ident is not None:
+            self._thread.join(timeout_s)
+        # what the engine says at its end is heard before
+        return self._inspector.close(timeout_s) and not self._thread.is_alive()
 
     # ------------------------------------------------------------------ in the engine thread
 
@@ -155,6 +168,7 @@ class EngineService:
     def _handle(self, core: "EngineCore", command: Command) -> None:
         match command:
             case LoadModel(options):
+                self._inspector.note_options(options)
                 self._send(core.load(options, self._emit, self._is_load_unwanted))
             case UnloadModel():
                 self._send(core.unload())
@@ -165,11 +179,15 @@ class EngineService:
                 self._cancel(core, command)
             case Shutdown():
                 pass  # the flag that post() set ends the loop
+            case ExplainAnswer() | NotePaint() | ExportTrace():
+                pass  # post() gave them to the inspector
             case _:
                 self._handle_small(core, command)
 
     def _handle_small(
-        self, core: "EngineCore", command: CountTokens | Prioritise | SaveCache | RestoreCache
+        self,
+        core: "EngineCore",
+        command: CountTokens | Prioritise | SaveCache | RestoreCache | ProfileModel,
     ) -> None:
         match command:
             case CountTokens(ticket, text, messages):
@@ -181,6 +199,8 @@ class EngineService:
                 self._send(core.save_cache(conversation_id, path))
             case RestoreCache(conversation_id, path):
                 self._send(core.restore_cache(conversation_id, path))
+            case ProfileModel(ticket, context, prompt_tokens):
+                self._send(core.profile(ticket, context, prompt_tokens))
 
     def _cancel(self, core: "EngineCore", command: Cancel) -> None:
         self._cancelled.discard(command.request_id)
@@ -222,6 +242,10 @@ class EngineService:
         if isinstance(event, Finished | RequestFailed):
             self._open.discard(event.request_id)
         self._on_event(event)
+
+    def _on_event(self, event: Event) -> None:
+        self._inspector.take(event)
+        self._listener(event)
 
     def _report_fault(self) -> None:
         """Answer what the fault may have touched: the command it struck, or every request."""
@@ -270,9 +294,11 @@ class EngineService:
                 self._on_event(CacheSaved(conversation_id, 0, 0))
             case RestoreCache(conversation_id):
                 self._on_event(CacheRestored(conversation_id, 0))
+            case ProfileModel(ticket):
+                self._on_event(ModelProfiled(ticket, None, failure.message))
             case Cancel(request_id):
                 self._cancelled.discard(request_id)
-            case UnloadModel() | Prioritise() | Shutdown():
+            case _:
                 pass
 
     def _say_goodbye(self) -> None:

@@ -5,6 +5,7 @@ child process or behind a socket. Imports no torch. Every ``*_ns`` field is a re
 ``time.perf_counter_ns()``, one clock for all threads of the process.
 """
 
+from engine.api.cache_map import BlockRun, BlockState, CacheGroup, CacheMapped, MapCache
 from engine.api.commands import (
     Cancel,
     Command,
@@ -37,6 +38,14 @@ from engine.api.events import (
     TokensCounted,
     TokensProduced,
 )
+from engine.api.inspection import (
+    AnswerExplained,
+    ExplainAnswer,
+    ExportTrace,
+    NotePaint,
+    TraceExported,
+    TraceFormat,
+)
 from engine.api.model_info import ModelInfo
 from engine.api.options import (
     Device,
@@ -48,15 +57,43 @@ from engine.api.options import (
     Role,
     SamplingParams,
 )
+from engine.api.profile import LayerTime, ModelProfiled, Part, PassProfile, ProfileModel
+from engine.api.report import (
+    AnswerReport,
+    CacheUse,
+    ChunkTime,
+    KeptBytes,
+    PaintUse,
+    Roofline,
+    RoofPoint,
+    StageTime,
+    Stall,
+    StallCause,
+)
 from engine.api.reuse import CacheMiss, LeftOut, MissKind, Overflow
 from engine.api.sheet import Fit, Foresight, ModelSheet, PrecisionFit
 from engine.api.timeline import Timeline
+from engine.api.tokens import (
+    InspectedToken,
+    InspectTokens,
+    TokenChoice,
+    TokenOrigin,
+    TokensInspected,
+)
 
 __all__ = [
+    "AnswerExplained",
+    "AnswerReport",
+    "BlockRun",
+    "BlockState",
+    "CacheGroup",
+    "CacheMapped",
     "CacheMiss",
     "CacheRestored",
     "CacheSaved",
+    "CacheUse",
     "Cancel",
+    "ChunkTime",
     "Command",
     "CountTokens",
     "Device",
@@ -65,42 +102,65 @@ __all__ = [
     "EngineStats",
     "Event",
     "Evidence",
+    "ExplainAnswer",
+    "ExportTrace",
     "Failure",
     "FinishReason",
     "Finished",
     "Fit",
     "Foresight",
     "GenerationRequest",
+    "InspectTokens",
+    "InspectedToken",
     "KVPrecision",
+    "KeptBytes",
+    "LayerTime",
     "LeftOut",
     "LoadModel",
     "LoadProgress",
     "LoadStage",
+    "MapCache",
     "Message",
     "MissKind",
     "ModelFailed",
     "ModelInfo",
     "ModelOptions",
+    "ModelProfiled",
     "ModelReady",
     "ModelSheet",
     "ModelUnloaded",
+    "NotePaint",
     "Overflow",
+    "PaintUse",
+    "Part",
+    "PassProfile",
     "Precision",
     "PrecisionFit",
     "PrefillProgress",
     "Prioritise",
+    "ProfileModel",
     "PromptTokenized",
     "Remedy",
     "RequestFailed",
     "RestoreCache",
     "Role",
+    "RoofPoint",
+    "Roofline",
     "SamplingParams",
     "SaveCache",
     "Sentence",
     "Shutdown",
+    "StageTime",
+    "Stall",
+    "StallCause",
     "Submit",
     "Timeline",
+    "TokenChoice",
+    "TokenOrigin",
     "TokensCounted",
+    "TokensInspected",
     "TokensProduced",
+    "TraceExported",
+    "TraceFormat",
     "UnloadModel",
 ]

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from engine.api.inspection import ExplainAnswer, ExportTrace, NotePaint
 from engine.api.options import GenerationRequest, Message, ModelOptions
+from engine.api.profile import ProfileModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,5 +86,9 @@ Command = (
     | Prioritise
     | SaveCache
     | RestoreCache
+    | ProfileModel
+    | ExplainAnswer
+    | NotePaint
+    | ExportTrace
     | Shutdown
 )

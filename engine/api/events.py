@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from engine.api.inspection import AnswerExplained, TraceExported
 from engine.api.model_info import ModelInfo
+from engine.api.profile import ModelProfiled
 from engine.api.reuse import LeftOut
 from engine.api.timeline import Timeline
 from engine.errors import EngineError
@@ -224,5 +226,8 @@ Event = (
     | TokensCounted
     | CacheSaved
     | CacheRestored
+    | ModelProfiled
     | EngineStats
+    | AnswerExplained
+    | TraceExported
 )

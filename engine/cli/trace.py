@@ -8,19 +8,20 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from engine.api import Event, GenerationRequest, Message, ModelInfo
+from engine.api import Event, GenerationRequest, Message, ModelInfo, StallCause, Timeline
 from engine.cli.arguments import model_options, sampling_params
+from engine.cli.layers import describe_layers, profile_json
 from engine.cli.session import Session
 from engine.cli.terminal import LoadLine, StopOnInterrupt
 from engine.core import EngineCore, never
-from engine.devices import find_gpu, physical_cores
+from engine.devices import find_gpu
 from engine.errors import EngineError
-from engine.roofline.ceilings import Ceilings, cache_path, read_ceilings
+from engine.roofline.ceilings import Ceilings, cache_path, path_for, read_ceilings
 from engine.roofline.kept import ceilings_of
 from engine.session import Question
+from engine.tracing.as_json import report_json
 from engine.tracing.chrome import chrome_trace
 from engine.tracing.costs import ModelCosts
-from engine.tracing.gaps import find_stalls
 from engine.tracing.machine import MachineWatch
 from engine.tracing.pauses import CollectorWatch
 from engine.tracing.recorder import Recorder
@@ -97,27 +98,36 @@ def run_trace(options: argparse.Namespace) -> int:
     around = Circumstances(
         machine=core.watch.state(session.info.threads),
         max_streams=wanted.max_streams,
-        collections=collector.spans,
+        watched={**core.watch.spans(), StallCause.COLLECTOR: collector.spans},
         free_bytes=0 if gpu is None else gpu.free_bytes,
         keeps_cache=wanted.kv_cache,
         has_gpu_budget=wanted.gpu_budget_bytes is not None,
     )
-    result = {"model": session.info.name, **report(trace, line, session.info, costs, around)}
+    found = report(trace, line, session.info, costs, around)
+    ceilings = None if costs.ceilings is None else costs.ceilings.as_json()
+    result = {"model": session.info.name, **report_json(found, ceilings)}
+    if options.layers and not was_stopped:
+        result |= _layers(session, line)
     if options.chrome is not None:
-        stalls = find_stalls(trace, collector.spans)
-        _write(options.chrome, chrome_trace(trace, session.info.name, stalls, collector.spans))
+        _write(options.chrome, chrome_trace(found))
     print(json.dumps(result) if options.json else describe(result))
     return _INTERRUPTED if was_stopped else 0
+
+
+def _layers(session: Session, line: Timeline) -> dict[str, object]:
+    """A profile of passes as long as the answer's; nothing where that is stopped."""
+    context = line.num_prompt_tokens + line.num_output_tokens - 1
+    with StopOnInterrupt() as interrupt:
+        profile = session.profile(context, line.num_prompt_tokens, interrupt.is_stopped)
+    return {} if profile is None else {"layers": profile_json(profile)}
 
 
 def trace_ceilings(path: Path | None, info: ModelInfo) -> Ceilings:
     """The ceilings for as many threads as the model runs on; other numbers have their own file."""
     threads = None
     if path is None:
-        path = cache_path()
-        if info.threads != physical_cores():
-            threads = info.threads
-            path = path.with_stem(f"{path.stem}-{threads}-threads")
+        path = path_for(info.threads)
+        threads = None if path == cache_path() else info.threads
     if not path.exists():
         print(_MEASURING, file=sys.stderr)
     return ceilings_of(path, threads)
@@ -146,4 +156,7 @@ def describe(result: dict[str, object]) -> str:
     for remedy in diagnosis["remedies"]:
         value = "" if remedy["value"] is None else f" = {remedy['value']}"
         lines.append(f"  {remedy['key']}{value}: ~{remedy['gain']:.2f} times as fast")
+    layers = result.get("layers")
+    if isinstance(layers, dict):
+        lines += describe_layers(layers)
     return "\n".join(lines)

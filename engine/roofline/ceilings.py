@@ -84,6 +84,14 @@ def cache_path(folder: Path | None = None) -> Path:
     return folder / f"roofline-{machine_key()}.json"
 
 
+def path_for(threads: int) -> Path:
+    """The file of as many threads as a model runs on; those of all cores have the plain name."""
+    path = cache_path()
+    if threads == physical_cores():
+        return path
+    return path.with_stem(f"{path.stem}-{threads}-threads")
+
+
 def machine_key() -> str:
     """Sixteen letters that change with the machine, with torch and with the products run here."""
     parts = (

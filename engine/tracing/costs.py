@@ -3,9 +3,7 @@
 The planner's own formulas, with the model as it was loaded and the context as it was.
 """
 
-from dataclasses import dataclass
-
-from engine.api import KVPrecision, ModelInfo, Precision
+from engine.api import KeptBytes, KVPrecision, ModelInfo, Precision
 from engine.config import KVFormat
 from engine.diagnosis.observation import Offload, PrefillCost, StepCost
 from engine.errors import EngineError
@@ -26,19 +24,6 @@ _KV = {
     KVFormat.INT8: KVPrecision.INT8,
     KVFormat.INT4: KVPrecision.INT4,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class KeptBytes:
-    """Cache of one kind of layers: ``kind`` is full, window or compressed; bytes of one answer.
-
-    ``num_bytes`` are kept, ``read_bytes`` of them read for the next token.
-    """
-
-    kind: str
-    layers: int
-    num_bytes: int
-    read_bytes: int
 
 
 class ModelCosts:

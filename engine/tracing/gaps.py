@@ -1,9 +1,8 @@
 """The times between tokens, and which of them are stalls, with their cause where it is known."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
 
+from engine.api import Stall, StallCause
 from engine.metrics import inter_token_latencies, overlap_ns, percentile
 from engine.tracing.recorder import Trace
 
@@ -14,37 +13,16 @@ _LEAST_EXCESS_NS = 20_000_000
 _COVERED = 0.5
 
 
-class StallCause(StrEnum):
-    """What held a token up.
-
-    PREFILL: another prompt was computed. PREEMPTED: its cache had been given up to others.
-    COLLECTOR: Python collected garbage. UNKNOWN: nothing that was watched.
-    """
-
-    PREFILL = "prefill"
-    PREEMPTED = "preempted"
-    COLLECTOR = "collector"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Stall:
-    """The gap before token ``index`` (the first is 0)."""
-
-    index: int
-    start_ns: int
-    duration_ns: int
-    cause: StallCause
-
-
-def find_stalls(trace: Trace, collections: Iterable[tuple[int, int]] = ()) -> list[Stall]:
-    """The stalls of an answer, in order. ``collections``: spans of the garbage collector."""
+def find_stalls(
+    trace: Trace, watched: Mapping[StallCause, Sequence[tuple[int, int]]] | None = None
+) -> list[Stall]:
+    """The stalls of an answer, in order. ``watched``: spans in which something else went on."""
     gaps = inter_token_latencies(trace.times_ns)
     if not gaps:
         return []
     usual = percentile(sorted(gaps), 0.5)
     limit = max(_TIMES_USUAL * usual, usual + _LEAST_EXCESS_NS)
-    spans = {StallCause.COLLECTOR: tuple(collections), StallCause.PREFILL: trace.others}
+    spans = {StallCause.PREFILL: trace.others, **(watched or {})}
     stalls = []
     for index, gap in enumerate(gaps, 1):
         if gap < limit:

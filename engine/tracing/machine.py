@@ -6,15 +6,22 @@ Every reading may be missing: a virtual machine shows no frequency, a desktop no
 import os
 import re
 import sys
+from collections import deque
 from pathlib import Path
 
 import psutil
 
+from engine.api import StallCause
 from engine.devices import physical_cores
 from engine.diagnosis.observation import MachineState
 from engine.metrics import Clock, now_ns
 
+if sys.platform != "win32":
+    import resource
+
 _OWN_SWAP = re.compile(r"^VmSwap:\s+(\d+) kB", re.MULTILINE)
+_SLOW = 0.6  # of the highest frequency: where thresholds.py calls a processor throttled
+_MOST_SPANS = 1_024
 _PROFILE = Path("/sys/firmware/acpi/platform_profile")
 
 
@@ -33,9 +40,19 @@ class MachineWatch:
         self._own_swap = own_swap_bytes()
         self._mhz: list[float] = []
         self._mhz_max: float | None = None
+        self._sampled_ns, self._faults = self._start_ns, disk_faults()
+        self._read_back: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
+        self._slow: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
 
     def sample(self) -> None:
-        """Note the present frequency: that of the fastest core, since an idle one rests."""
+        """Note what has been read back from disk, and the frequency: that of the fastest core.
+
+        (An idle core rests.)
+        """
+        span, faults = (self._sampled_ns, self._clock()), disk_faults()
+        if faults > self._faults:
+            self._read_back.append(span)
+        self._sampled_ns, self._faults = span[1], faults
         try:
             cores = psutil.cpu_freq(percpu=True)
         except (OSError, NotImplementedError, RuntimeError, AttributeError):
@@ -44,6 +61,15 @@ class MachineWatch:
         if known:
             self._mhz.append(max(core.current for core in known))
             self._mhz_max = max(core.max for core in known)
+            if self._mhz[-1] < _SLOW * self._mhz_max:
+                self._slow.append(span)
+
+    def spans(self) -> dict[StallCause, tuple[tuple[int, int], ...]]:
+        """Between which samples the process read memory back, and which found the cores slow."""
+        return {
+            StallCause.MEMORY: tuple(self._read_back),
+            StallCause.THROTTLED: tuple(self._slow),
+        }
 
     def state(self, threads: int) -> MachineState:
         """Everything since the watch was made, for an engine of ``threads``."""
@@ -79,6 +105,13 @@ def own_swap_bytes() -> int:
     except OSError:
         return 0
     return int(found[1]) * 1024 if found else 0
+
+
+def disk_faults() -> int:
+    """Pages of this process that had to come from the disk so far; 0 where the system is silent."""
+    if sys.platform == "win32":  # counts all faults, most of which cost nothing
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_majflt
 
 
 def _busy_seconds() -> float:

@@ -48,6 +48,7 @@ class Trace:
     others: tuple[tuple[int, int], ...]
     num_ahead: int
     num_accepted: int = 0
+    token_ids: tuple[int, ...] = ()
 
     @property
     def line(self) -> Timeline | None:
@@ -79,6 +80,7 @@ class _Open:
     preempted: list[int] = field(default_factory=list)
     num_preemptions: int = 0
     num_accepted: int = 0
+    token_ids: list[int] = field(default_factory=list)
 
 
 class Recorder:
@@ -123,6 +125,7 @@ class Recorder:
             tuple(others),
             answer.num_ahead,
             answer.num_accepted,
+            tuple(answer.token_ids),
         )
 
     def _begin(self, request_id: str) -> None:
@@ -154,6 +157,7 @@ class Recorder:
                 answer.preempted.append(len(answer.times_ns))
             answer.num_preemptions = event.num_preemptions
         answer.times_ns += event.times_ns
+        answer.token_ids += event.token_ids
         answer.num_accepted += event.num_accepted
         answer.timeline = event.timeline or answer.timeline
 

@@ -8,32 +8,12 @@
 is drawn at the end: durations are exact, these two places are not.
 """
 
-from dataclasses import dataclass
-
-from engine.api import Timeline
+from engine.api import StageTime, Timeline
 
 STAGES = ("queue", "template", "tokenize", "prefill", "first_sample", "decode", "detokenize")
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One stage; ``spans`` are its pieces, (start, duration) in ns after Send."""
-
-    name: str
-    spans: tuple[tuple[int, int], ...]
-
-    @property
-    def start_ns(self) -> int:
-        """Where it begins, after Send."""
-        return self.spans[0][0]
-
-    @property
-    def duration_ns(self) -> int:
-        """All its pieces."""
-        return sum(duration for _start, duration in self.spans)
-
-
-def stages_of(line: Timeline) -> list[Stage]:
+def stages_of(line: Timeline) -> list[StageTime]:
     """All stages by the names in STAGES; the durations add up to ``total_ns``.
 
     Where the answer waited for the model to load, ``load`` comes first.
@@ -48,16 +28,16 @@ def stages_of(line: Timeline) -> list[Stage]:
     text = min(line.detokenize_ns, line.end_ns - line.first_token_ns)
     decode = line.end_ns - line.first_token_ns - text
     stages = [
-        Stage("queue", waits),
-        Stage("template", ((tokenize, template),)),
-        Stage("tokenize", ((tokenize + template, line.tokenize_ns - template),)),
-        Stage("prefill", ((prefill, line.prefill_ns),)),
-        Stage("first_sample", ((prefill + line.prefill_ns, line.sample_ns),)),
-        Stage("decode", ((first, decode),)),
-        Stage("detokenize", ((first + decode, text),)),
+        StageTime("queue", waits),
+        StageTime("template", ((tokenize, template),)),
+        StageTime("tokenize", ((tokenize + template, line.tokenize_ns - template),)),
+        StageTime("prefill", ((prefill, line.prefill_ns),)),
+        StageTime("first_sample", ((prefill + line.prefill_ns, line.sample_ns),)),
+        StageTime("decode", ((first, decode),)),
+        StageTime("detokenize", ((first + decode, text),)),
     ]
     if line.load_wait_ns:
-        stages.insert(0, Stage("load", ((0, line.load_wait_ns),)))
+        stages.insert(0, StageTime("load", ((0, line.load_wait_ns),)))
     return stages
 
 

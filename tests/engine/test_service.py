@@ -11,6 +11,7 @@ from typing import TypeVar
 import pytest
 
 from engine.api import (
+    AnswerExplained,
     CacheRestored,
     CacheSaved,
     Cancel,
@@ -439,6 +440,7 @@ def test_gauges_come_after_each_change_and_not_while_idle(engine: Engine) -> Non
     engine.finish("a")
     stats = engine.wait_for(EngineStats, lambda e: e.num_running == 0)
     assert stats.kv_live_blocks == 0
+    engine.wait_for(AnswerExplained)
     with pytest.raises(queue.Empty):
         engine.events.get(timeout=0.3)
 

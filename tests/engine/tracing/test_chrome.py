@@ -1,11 +1,14 @@
 """The file for Chrome and Perfetto, against the format's public description."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
+from engine.api import Stall, StallCause
 from engine.tracing.chrome import chrome_trace
-from engine.tracing.gaps import Stall, StallCause
 from engine.tracing.recorder import Chunk, Trace
+from engine.tracing.report import report
+from tests.engine.tracing.test_report import AROUND, INFO, _Costs
 from tests.helpers.observations import MS, make_timeline
 
 LINE = make_timeline(queue=10, tokens=4, decode=90)
@@ -17,8 +20,10 @@ CHUNKS = (
 TRACE = Trace("a", LINE, CHUNKS, TIMES, (), (), 0)
 
 
-def _events(**more):
-    values = chrome_trace(TRACE, "model", **more)
+def _events(stalls=(), watched=None):
+    around = replace(AROUND, watched=watched or {})
+    found = replace(report(TRACE, LINE, INFO, _Costs(), around), stalls=tuple(stalls))
+    values = chrome_trace(found)
     assert json.loads(json.dumps(values)) == values
     events = values["traceEvents"]
     assert isinstance(events, list)
@@ -28,7 +33,7 @@ def _events(**more):
 def test_every_event_has_what_its_phase_asks_for() -> None:
     stall = Stall(2, TIMES[1], 30 * MS, StallCause.PREFILL)
     pauses = [(TIMES[1], TIMES[1] + MS), (LINE.end_ns + 1, LINE.end_ns + 2)]
-    events = _events(stalls=[stall], collections=pauses)
+    events = _events([stall], {StallCause.COLLECTOR: tuple(pauses)})
     assert {event["ph"] for event in events} == {"X", "M", "C", "i"}
     for event in events:
         assert isinstance(event["name"], str)
@@ -69,8 +74,3 @@ def test_counts_of_chunks_and_tokens() -> None:
     assert [chunk["computed"] for chunk in chunks] == [40, 40]
     assert sum(event["name"] == "token" for event in events) == 3
     assert [e["args"]["tokens"] for e in events if e["ph"] == "C"] == [100, 101, 102, 103]
-
-
-def test_an_answer_without_a_token_has_names_only() -> None:
-    values = chrome_trace(Trace("a", None, (), (), (), (), 0), "model")
-    assert {event["ph"] for event in values["traceEvents"]} == {"M"}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from engine.tracing.gaps import Stall, StallCause, find_stalls
+from engine.api import Stall, StallCause
+from engine.tracing.gaps import find_stalls
 from engine.tracing.recorder import Trace
 
 MS = 1_000_000
@@ -36,5 +37,11 @@ def test_short_gaps_are_none_however_many_times_the_usual() -> None:
     ],
 )
 def test_a_stall_has_the_cause_that_covers_it(more, collections, cause) -> None:
-    found = find_stalls(_trace(LATE, **more), collections)
+    found = find_stalls(_trace(LATE, **more), {StallCause.COLLECTOR: collections})
     assert found == [Stall(6, 50 * MS, 150 * MS, cause)]
+
+
+@pytest.mark.parametrize("cause", [StallCause.MEMORY, StallCause.THROTTLED])
+def test_the_machine_can_be_the_cause(cause) -> None:
+    (stall,) = find_stalls(_trace(LATE), {cause: ((60 * MS, 190 * MS),)})
+    assert stall.cause is cause

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from engine.api import Diagnosis, DiagnosisKind, Evidence, Remedy, Sentence
+from engine.api import Diagnosis, DiagnosisKind, Evidence, KeptBytes, Remedy, Sentence, StallCause
 from engine.diagnosis.observation import MachineState, PrefillCost, StepCost
-from engine.tracing.costs import KeptBytes, ModelCosts
+from engine.tracing.as_json import diagnosis_json, report_json
+from engine.tracing.costs import ModelCosts
 from engine.tracing.recorder import Chunk, Trace
-from engine.tracing.report import Circumstances, diagnosis_json, observe, report
+from engine.tracing.report import Circumstances, observe, report
 from tests.engine.cli.test_plan import CEILINGS
 from tests.helpers.fake_model import make_info
 from tests.helpers.observations import MS, make_timeline
@@ -59,7 +60,7 @@ class _Costs(ModelCosts):
 
 
 def _report() -> dict[str, Any]:
-    result = report(TRACE, LINE, INFO, _Costs(), AROUND)
+    result = report_json(report(TRACE, LINE, INFO, _Costs(), AROUND))
     assert json.loads(json.dumps(result)) == result
     return result
 
@@ -113,7 +114,7 @@ def test_the_diagnosis_follows_from_the_observation() -> None:
 
 
 def test_without_ceilings_there_is_no_roofline() -> None:
-    result = report(TRACE, LINE, INFO, ModelCosts(INFO, None), AROUND)
+    result = report_json(report(TRACE, LINE, INFO, ModelCosts(INFO, None), AROUND))
     assert result["roofline"] is None
     assert result["diagnosis"]["class"] == "unsure"
 
@@ -135,3 +136,21 @@ def test_a_diagnosis_by_name() -> None:
         "confidence": 0.75,
         "candidates": [],
     }
+
+
+def test_spans_and_paints_count_from_send_and_only_while_it_was_made() -> None:
+    line = replace(LINE, first_paint_ns=LINE.first_token_ns + 3 * MS)
+    end = line.end_ns
+    around = replace(
+        AROUND,
+        watched={StallCause.COLLECTOR: ((-5, -1), (MS, 2 * MS), (end + 1, end + 2))},
+        paint_delays_ns=(MS, 3 * MS, 2 * MS),
+        is_complete=False,
+    )
+    found = report(TRACE, line, INFO, _Costs(), around)
+    assert found.collections == ((MS, 2 * MS),)
+    assert found.times_ns[0] == line.first_token_ns - line.sent_ns
+    assert found.gaps_ns == (10 * MS,) * 100
+    assert not found.is_complete
+    assert found.paint is not None
+    assert (found.paint.num_paints, found.paint.p50_ns, found.paint.max_ns) == (3, 2 * MS, 3 * MS)
