@@ -75,6 +75,7 @@ class Runner:
         Raises ForwardInterruptedError when ``interrupted()`` turns true between two layers: the
         step then never happened.
         """
+        start_ns = time.perf_counter_ns()
         for chunk in plan.chunks:
             if chunk.copy is not None:
                 copy_block(self._storage, *chunk.copy)
@@ -94,7 +95,7 @@ class Runner:
             for chunk in chosen
         }
         sampled_ns = time.perf_counter_ns()
-        return StepOutput(sampled, forward_end_ns, sampled_ns, self._forward_total_ns)
+        return StepOutput(sampled, forward_end_ns, sampled_ns, self._forward_total_ns, start_ns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,10 +64,11 @@ class StepOutput:
     A request whose chunk asked for no logits has no entry; one whose guesses were right has a token
     more for each of them. ``forward_end_ns``: logits ready; ``sampled_ns``: tokens chosen.
     ``forward_total_ns``: what all forward passes took since the model was loaded, this one
-    included (0: not measured).
+    included (0: not measured). ``start_ns``: when its run began (0: not known).
     """
 
     sampled: Mapping[str, tuple[int, ...]]
     forward_end_ns: int
     sampled_ns: int
     forward_total_ns: int = 0
+    start_ns: int = 0

@@ -137,6 +137,8 @@ class Scheduler:
         An empty plan books nothing and returns what was left to say.
         """
         events, self._unsent = self._unsent, []
+        # later than planned where the same plan failed before, and runs again in parts
+        self._step_start_ns = max(self._step_start_ns, output.start_ns)
         num_prompt_tokens = sum(c.num_known for c in plan.chunks if c.num_known > 1)
         self._forward_total_ns = max(self._forward_total_ns, output.forward_total_ns)
         self._pace.note(num_prompt_tokens, output.forward_end_ns - self._step_start_ns)

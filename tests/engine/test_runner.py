@@ -79,7 +79,7 @@ def test_a_plan_is_laid_end_to_end() -> None:
 def test_tokens_go_to_the_requests_that_asked() -> None:
     output = _runner().run(PLAN, lambda: False)
     assert output.sampled == {"decode": (8,), "last chunk": (11,)}
-    assert 0 < output.forward_end_ns <= output.sampled_ns
+    assert 0 < output.start_ns <= output.forward_end_ns <= output.sampled_ns
 
 
 def test_a_step_without_logits_chooses_nothing() -> None:

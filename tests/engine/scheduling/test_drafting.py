@@ -1,12 +1,14 @@
 """Guesses change how many steps an answer takes, and nothing else."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from engine.api import FinishReason, TokensProduced
 from engine.sampling.constraint import TokenConstraint
 from engine.scheduling.drafting import Speculator
+from engine.scheduling.plan import StepPlan
 from tests.helpers.fake_runner import FakeText, expected_answer
 from tests.helpers.scheduling import Bench, make_config
 
@@ -23,6 +25,7 @@ class Guesser(Speculator):
         self.draw = random.Random(seed)
         self.outcomes = []
         self.rows = []
+        self.durations = []
         self.forgotten = []
 
     def drafts(self, queries):
@@ -38,6 +41,7 @@ class Guesser(Speculator):
     def note_step(self, num_rows, duration_ns):
         assert duration_ns > 0
         self.rows.append(num_rows)
+        self.durations.append(duration_ns)
 
     def note_outcome(self, request_id, num_drafted, num_accepted):
         assert 0 <= num_accepted <= num_drafted
@@ -230,3 +234,20 @@ def test_a_long_queue_costs_a_step_no_more_than_a_short_one():
         asked.clear()
         bench.step()
         assert len(asked) <= 4
+
+
+def test_a_plan_that_runs_again_in_parts_charges_none_for_the_others():
+    guesser = Guesser({"a": [], "b": []}, 0, most=0)
+    bench = _bench(guesser)
+    for name in "ab":
+        bench.add(name, [1], max_tokens=9)
+    bench.step()
+    plan = bench.scheduler.schedule()
+    del guesser.durations[:]
+    for chunk in plan.chunks:
+        alone = StepPlan((chunk,))
+        start = bench.clock()
+        output = replace(bench.runner.run(alone, lambda: False), start_ns=start)
+        bench.scheduler.update(alone, output)
+    first, second = guesser.durations
+    assert first == second
