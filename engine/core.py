@@ -28,6 +28,7 @@ from engine.api import (
     ModelFailed,
     ModelInfo,
     ModelOptions,
+    ModelProfiled,
     ModelReady,
     ModelUnloaded,
     RequestFailed,
@@ -183,7 +184,7 @@ class EngineCore:
         if self._session is None:
             return []
         ended = self._session.end_all(lambda request_id: self.fail(request_id, failure))
-        return [*ended, *self._session.archive.abandon()]
+        return [*ended, *self._session.abandon()]
 
     def prioritise(self, request_id: str, priority: int) -> None:
         """Change a request's priority; nothing for an unknown id."""
@@ -209,6 +210,13 @@ class EngineCore:
         if self._session is None:
             return [CacheRestored(conversation_id, 0)]
         return self._session.archive.restore(conversation_id, Path(path))
+
+    def profile(self, ticket: int, context: int, prompt_tokens: int) -> list[Event]:
+        """Begin to look where the model's time goes; steps do it. Its end is an event."""
+        if self._session is None:
+            return [ModelProfiled(ticket, None, str(_no_model()))]
+        self._session.profiler.profile(ticket, context, prompt_tokens)
+        return []
 
     def step(self, interrupted: Question = never) -> list[Event]:
         """Compute one step of all requests.
@@ -290,7 +298,7 @@ class EngineCore:
         """Let the model go and give its memory back."""
         events = self.cancel_all()
         if self._session is not None:
-            events += self._session.archive.abandon()
+            events += self._session.abandon()
             self._session = None
             gc.collect()
             if torch.cuda.is_available():

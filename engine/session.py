@@ -39,6 +39,7 @@ from engine.text.prompt import answer_stream, encode_request
 from engine.text.reasoning import find_tags
 from engine.text.template import Renderer, encode_chat
 from engine.text.timed import TimedTemplate, TimedText
+from engine.tracing.profiling import Profiler
 
 Question = Callable[[], bool]
 Run = Callable[[StepPlan, Question], StepOutput]
@@ -97,6 +98,7 @@ class ModelSession:
         self._grammars = JsonGrammars(model.tokenizer)
         self._tags = find_tags(model.template)
         self.archive = CacheArchive(self.kv, storage, around.history, around.identity)
+        self.profiler = Profiler(model, self.kv, around.failure_of)
 
     def guess_with(self, draft: OpenedDraft) -> None:
         """Let every answer be guessed ahead by ``draft``."""
@@ -117,7 +119,7 @@ class ModelSession:
     @property
     def has_work(self) -> bool:
         """Whether a step would do something."""
-        return self.scheduler.has_work or self.archive.has_work
+        return self.scheduler.has_work or self.archive.has_work or self.profiler.has_work
 
     def submit(self, request: GenerationRequest) -> list[Event]:
         """Turn the prompt into tokens and queue it. Raises EngineError."""
@@ -161,9 +163,15 @@ class ModelSession:
     def step(self, interrupted: Question) -> list[Event]:
         """Compute one step of all requests, then a piece of what is to be kept or restored.
 
-        A failing request ends, and the others go on.
+        A failing request ends, and the others go on. While there is none, the model is profiled
+        where that is asked for.
         """
-        return [*self._compute(interrupted), *self.archive.step()]
+        events = [*self._compute(interrupted), *self.archive.step()]
+        return events if self.scheduler.has_work else [*events, *self.profiler.step(interrupted)]
+
+    def abandon(self) -> list[Event]:
+        """Give up what is not done and no request's: the model goes."""
+        return [*self.archive.abandon(), *self.profiler.abandon()]
 
     def end_all(self, end: Callable[[str], list[Event]]) -> list[Event]:
         """End every request through ``end``, after what is still to be said."""

@@ -103,6 +103,7 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--prompt", metavar="TEXT", required=True, help="what to answer")
     add("--chrome", type=Path, metavar="FILE", help="write a trace for Chrome or Perfetto")
+    add("--layers", action="store_true", help="time each part of each layer as well")
     add("--roofline", type=Path, metavar="FILE", help="the machine's ceilings, kept there")
     _add_sampling(parser)
 

@@ -17,7 +17,9 @@ from engine.api import (
     ModelFailed,
     ModelInfo,
     ModelOptions,
+    ModelProfiled,
     ModelReady,
+    PassProfile,
     RequestFailed,
     Timeline,
     TokensProduced,
@@ -178,6 +180,23 @@ class Session:
             self._core.cancel_all()
             raise
         return answers[stream.request_id], answers[joined.request_id]
+
+    def profile(
+        self, context: int, prompt_tokens: int, is_stopped: Callable[[], bool]
+    ) -> PassProfile | None:
+        """Time the model part by part; None once ``is_stopped()`` is true.
+
+        Raises an EngineError when it fails.
+        """
+        events = self._core.profile(0, context, prompt_tokens)
+        while not is_stopped():
+            ended = [event for event in events if isinstance(event, ModelProfiled)]
+            if ended and ended[0].profile is None:
+                raise EngineError(ended[0].problem)
+            if ended:
+                return ended[0].profile
+            events = self._core.step(is_stopped)
+        return None
 
     def _step_until(self, is_done: Callable[[], bool], answers: dict[str, Answer]) -> None:
         while not is_done():

@@ -101,6 +101,7 @@ class Batch(Structure):
         ("num_slots", c_int64),
         ("block_size", c_int32),
         ("kv_type", c_int32),
+        ("part_ns", c_void_p),
     )
 
 

@@ -130,7 +130,9 @@ class StepBatch:
     """What one step computes.
 
     embedded: float32 [T, hidden]; positions, slots: int64 [T]; logit_rows: int64 [R], R <= T;
-    rotations by index, long enough for all positions.
+    rotations by index, long enough for all positions. part_ns: address of int64
+    [layers + 1, parts of engine.api.Part], the last row for what is outside the layers: what each
+    part took is added there, in nanoseconds (None: no clock is read).
     """
 
     embedded: torch.Tensor
@@ -139,6 +141,7 @@ class StepBatch:
     logit_rows: torch.Tensor
     segments: Sequence[StepSegment]
     rotations: Sequence[RotaryRows]
+    part_ns: int | None = None
 
 
 class DecodeStep:
@@ -251,5 +254,6 @@ def _batch(batch: StepBatch, cache: StepCache, logits: torch.Tensor) -> tuple[ab
         num_slots=cache.num_slots,
         block_size=cache.block_size,
         kv_type=_KV_TYPES[cache.kept],
+        part_ns=batch.part_ns,
     )
     return struct, (blocks, block_array, segments, rotations)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from engine.api import Precision
+from engine.api.profile import Part
 from engine.errors import LoadCancelledError
 from engine.kv.storage import PagedStorage
 from engine.model.attention import HeadLayout, StepAttention
@@ -18,6 +19,7 @@ from engine.model.config import ModelConfig
 from engine.model.layer import DecoderLayer
 from engine.model.native_step import NativeStep, make_native_step
 from engine.model.norm import RMSNorm
+from engine.model.part_clock import Attend, PartClock, TimedLinear, timed_attention, timed_layer
 from engine.model.rope import RotaryTable, attention_factor, inverse_frequencies
 from engine.model.source import WeightSource
 from engine.quant.embedding import Embedding
@@ -40,7 +42,7 @@ class NativeDecoder:
         self._embedding = embedding
         self._layers = tuple(layers)
         self._norm = norm
-        self._head = head
+        self._head: Linear = head
         self._dtype = norm.weight.dtype
         self._device = norm.weight.device
         self._heads = HeadLayout(
@@ -51,6 +53,8 @@ class NativeDecoder:
         scales[: config.num_heads] = config.attention_scale or config.head_dim**-0.5
         self._head_scales = scales.to(self._device)
         self._step = make_native_step(config, self._layers, norm, head, self._windows)
+        self._clock: PartClock | None = None  # of a pass that is timed
+        self._first_layer = 0
         self.set_context(config.max_position_embeddings)
 
     @classmethod
@@ -112,6 +116,19 @@ class NativeDecoder:
             factor = attention_factor(scaling)
         return RotaryTable(frequencies, self._dtype, self._device, config.head_dim, factor)
 
+    def take_clock(self, clock: PartClock, first_layer: int = 0) -> None:
+        """Note what each part takes from now on; the first layer is the clock's ``first_layer``.
+
+        Meant for a copy of a decoder, see ``engine.model.part_clock``.
+        """
+        self._clock, self._first_layer = clock, first_layer
+        self._layers = tuple(
+            timed_layer(layer, clock, index)
+            for index, layer in enumerate(self._layers, first_layer)
+        )
+        head = (None, Part.HEAD)
+        self._head = TimedLinear(self._head, clock, head, head)
+
     @property
     def weights_bytes(self) -> int:
         """Bytes of all weights as allocated."""
@@ -141,7 +158,7 @@ class NativeDecoder:
         """
         if self._step is not None and self._step.can_read(storage):
             return self._run_native(self._step, batch, storage, interrupted)
-        attention = StepAttention(batch, storage, self._heads, self._dtype, self._windows)
+        attention = self._prepare_attention(batch, storage)
         rotations = self._rotations_of(batch)
         num_heads, head_dim = self._heads.num_heads, self._heads.head_dim
         rotated = num_heads + self._heads.num_kv_heads
@@ -173,12 +190,24 @@ class NativeDecoder:
     ) -> torch.Tensor:
         self._reserve(batch)
         embedded = self._embed(batch.token_ids)
-        logits = step.run(batch, embedded, storage, self._tables, interrupted)
+        logits = step.run(batch, embedded, storage, self._tables, interrupted, self._clock)
         return self._scale_logits_(logits)
 
     def _embed(self, ids: torch.Tensor) -> torch.Tensor:
+        if self._clock is not None:
+            self._clock.lap(None, Part.OTHER)
         x = self._embedding(ids)
-        return x if self.config.embedding_scale == 1.0 else x.mul_(self.config.embedding_scale)
+        if self.config.embedding_scale != 1.0:
+            x.mul_(self.config.embedding_scale)
+        if self._clock is not None:
+            self._clock.lap(None, Part.EMBED)
+        return x
+
+    def _prepare_attention(self, batch: ForwardBatch, storage: PagedStorage) -> Attend:
+        attention = StepAttention(batch, storage, self._heads, self._dtype, self._windows)
+        if self._clock is None:
+            return attention
+        return timed_attention(attention, self._clock, self._first_layer)
 
     def _rotations_of(
         self, batch: ForwardBatch

@@ -25,6 +25,7 @@ from engine.model.config import ModelConfig
 from engine.model.layer import DecoderLayer
 from engine.model.mlp import GatedMLP
 from engine.model.norm import HeadNorm, RMSNorm
+from engine.model.part_clock import PartClock
 from engine.model.rope import RotaryTable
 from engine.quant.linear import Linear
 from engine.quant.native_cpu import NativeLinear
@@ -47,11 +48,13 @@ class NativeStep:
         storage: PagedStorage,
         tables: Sequence[RotaryTable],
         interrupted: Callable[[], bool],
+        clock: PartClock | None = None,
     ) -> torch.Tensor:
         """Append K and V to ``storage`` and return logits as the head gives them, [R, vocab_size].
 
-        ``embedded``: float32 [T, hidden]; ``tables`` hold all positions of the batch. Raises
-        ForwardInterruptedError when ``interrupted()`` is true between two layers.
+        ``embedded``: float32 [T, hidden]; ``tables`` hold all positions of the batch. What each
+        part takes goes to ``clock``. Raises ForwardInterruptedError when ``interrupted()`` is true
+        between two layers.
         """
         step_batch = StepBatch(
             embedded=embedded.contiguous(),
@@ -62,6 +65,7 @@ class NativeStep:
                 StepSegment(s.start, s.length, s.context, s.block_ids) for s in batch.segments
             ],
             rotations=[RotaryRows(*table.halves) for table in tables],
+            part_ns=None if clock is None else clock.address,
         )
         logits = self._step.run(
             step_batch,
@@ -71,6 +75,8 @@ class NativeStep:
         )
         if logits is None:
             raise ForwardInterruptedError
+        if clock is not None:
+            clock.settle()
         return logits
 
 

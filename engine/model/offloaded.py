@@ -3,6 +3,7 @@
 ``engine.model.offload`` says where the cut is; the hidden state crosses it once a step.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,11 +14,11 @@ from engine.api import Precision
 from engine.errors import LoadCancelledError
 from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
-from engine.model.attention import StepAttention
 from engine.model.batch import ForwardBatch, ForwardInterruptedError
 from engine.model.builder import LayerBuilder
 from engine.model.layer import DecoderLayer
 from engine.model.native import NativeDecoder
+from engine.model.part_clock import PartClock
 from engine.model.source import WeightSource
 from engine.quant.embedding import Embedding
 from engine.quant.linear import make_linear
@@ -65,7 +66,7 @@ class _Part(NativeDecoder):
     ) -> torch.Tensor:
         """Take x [T, hidden] through the layers, whose K and V go to ``pool``; changes x."""
         x = x.to(self._device, self._dtype)
-        attention = StepAttention(batch, pool, self._heads, self._dtype, self._windows)
+        attention = self._prepare_attention(batch, pool)
         rotations = self._rotations_of(batch)
         num_heads, head_dim = self._heads.num_heads, self._heads.head_dim
         for index, layer in enumerate(self._layers):
@@ -143,6 +144,12 @@ class OffloadedDecoder:
         """Say how many tokens a request may have, at most."""
         self._lower.set_context(context_length)
         self._upper.set_context(context_length)
+
+    def take_clock(self, clock: PartClock) -> None:
+        """Note what each part takes from now on; meant for a copy."""
+        self._lower, self._upper = copy.copy(self._lower), copy.copy(self._upper)
+        self._lower.take_clock(clock)
+        self._upper.take_clock(clock, self._cpu_layers)
 
     @property
     def weights_bytes(self) -> int:

@@ -17,7 +17,9 @@ from engine.api import (
     LoadProgress,
     LoadStage,
     ModelOptions,
+    ModelProfiled,
     PrefillProgress,
+    ProfileModel,
     TokensProduced,
 )
 from tests.helpers.fake_engine import FakeEngines, Script
@@ -197,6 +199,21 @@ def test_counting_tokens_gives_the_ticket_back(bridge, engines):
     engines.engine.run()
     bridge.drain()
     assert (seen[-1].ticket, seen[-1].count) == (ticket, 3)
+
+
+def test_a_profile_comes_back_with_its_ticket(bridge, engines):
+    seen = []
+    bridge.model_profiled.connect(seen.append)
+    tickets = [bridge.profile(100, 20), bridge.count_tokens("words"), bridge.profile(5, 6)]
+    engines.engine.run()
+    assert len(set(tickets)) == 3
+    assert engines.engine.small == [
+        ProfileModel(tickets[0], 100, 20),
+        ProfileModel(tickets[2], 5, 6),
+    ]
+    engines.engine.on_event(ModelProfiled(tickets[0], None, "No model is loaded."))
+    bridge.drain()
+    assert seen == [ModelProfiled(tickets[0], None, "No model is loaded.")]
 
 
 def test_close_delivers_what_the_engine_said_last(engines):

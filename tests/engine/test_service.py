@@ -26,9 +26,11 @@ from engine.api import (
     Message,
     ModelFailed,
     ModelOptions,
+    ModelProfiled,
     ModelReady,
     ModelUnloaded,
     Prioritise,
+    ProfileModel,
     PromptTokenized,
     RequestFailed,
     RestoreCache,
@@ -432,6 +434,20 @@ def test_a_stop_that_an_unbuilt_engine_got_is_forgotten(
     engine.submit("b", max_tokens=2, ignore_eos=True)
     assert engine.finish("b").reason is FinishReason.MAX_TOKENS
     engine.close()
+
+
+def test_a_profile_ends_with_an_event_whatever_happens(engine: Engine, logfail: LogFail) -> None:
+    engine.start(load=False)
+    engine.service.post(ProfileModel(4, 10, 10))
+    assert "No model" in engine.wait_for(ModelProfiled).problem
+    engine.service.post(LOAD)
+    engine.wait_for(ModelReady)
+    logfail.expect("fault in the engine loop")  # the fake model computes nothing
+    engine.service.post(ProfileModel(5, 10, 10))
+    ended = engine.wait_for(ModelProfiled)
+    assert (ended.ticket, ended.profile) == (5, None)
+    engine.submit("a", max_tokens=2, ignore_eos=True)
+    assert engine.finish("a").reason is FinishReason.MAX_TOKENS
 
 
 def test_gauges_come_after_each_change_and_not_while_idle(engine: Engine) -> None:

@@ -35,6 +35,7 @@ from engine.api import (
     Precision,
     PrefillProgress,
     Prioritise,
+    ProfileModel,
     PromptTokenized,
     RequestFailed,
     RestoreCache,
@@ -111,7 +112,7 @@ class FakeEngine:
     script: Script = field(default_factory=Script)
     requests: list[GenerationRequest] = field(default_factory=list)
     loads: list[ModelOptions] = field(default_factory=list)
-    small: list[Prioritise | SaveCache | RestoreCache] = field(default_factory=list)
+    small: list[Prioritise | SaveCache | RestoreCache | ProfileModel] = field(default_factory=list)
     info: ModelInfo | None = None
     is_closed: bool = False
 
@@ -213,7 +214,7 @@ class FakeEngine:
                 count = None if self.info is None else len(text.split())
                 prompt = sum(len(m.content.split()) for m in messages) if messages else None
                 self.on_event(TokensCounted(ticket, count, prompt))
-            case Prioritise() | SaveCache() | RestoreCache():
+            case Prioritise() | SaveCache() | RestoreCache() | ProfileModel():
                 self.small.append(command)
             case Shutdown():
                 pass

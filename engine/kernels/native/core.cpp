@@ -2,6 +2,7 @@
 #include "core.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -158,6 +159,12 @@ class JobList {
 };
 
 }  // namespace
+
+int64_t clock_ns() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
 }  // namespace tt
 
 struct tt_team {

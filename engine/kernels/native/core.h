@@ -90,6 +90,21 @@ enum tt_kv_type : int32_t {
     TT_KV_INT4 = 4,
 };
 
+// What a step spends its time on: Part in engine/api/profile.py, in the same order.
+enum tt_part : int32_t {
+    TT_PART_NORM = 0,
+    TT_PART_QKV,
+    TT_PART_ROTARY,
+    TT_PART_ATTENTION,
+    TT_PART_OUTPUT,
+    TT_PART_FFN,
+    TT_PART_EMBED,
+    TT_PART_HEAD,
+    TT_PART_SAMPLING,
+    TT_PART_OTHER,
+    TT_PARTS,
+};
+
 // One forward pass over rows of several requests.
 struct tt_batch {
     const float* embedded;       // [rows, hidden]
@@ -108,6 +123,9 @@ struct tt_batch {
     int64_t num_slots;
     int32_t block_size;
     int32_t kv_type;
+    // Added to, unless null: nanoseconds of the calling thread, [layers + 1, TT_PARTS], the last
+    // row for what is outside the layers. Waiting for other threads counts as the part before.
+    int64_t* part_ns;
 };
 
 struct tt_team;

@@ -8,6 +8,7 @@
 
 #include "core.h"
 #include "half.h"
+#include "laps.h"
 #include "layout.h"
 #include "team.h"
 

@@ -18,7 +18,8 @@ class StepThread {
 
   public:
     StepThread(StepState& state, const Member& member)
-        : s_(state), m_(*state.model), member_(member), row_(state.own_row[member.index]) {
+        : s_(state), m_(*state.model), member_(member), row_(state.own_row[member.index]),
+          laps_(member.index == 0 ? state.batch->part_ns : nullptr) {
         current_ = state.current;
         pending_ = state.has_pending;
     }
@@ -37,18 +38,28 @@ class StepThread {
   private:
     void run_layer(int index, const tt_layer& layer) {
         const float* post = index > 0 ? m_.layers[index - 1].post_ffn_norm : nullptr;
-        project(index, layer, prepare(post, layer.attention_norm));
-        member_.barrier();
+        const Activations x = prepare(post, layer.attention_norm);
+        laps_.lap(index, TT_PART_NORM);
+        project(index, layer, x);
+        meet(index, TT_PART_QKV);
         attend(index);
-        member_.barrier();
+        meet(index, TT_PART_ATTENTION);
         multiply_share<V>(*layer.o, prepare_mixed(), s_.y, m_.hidden, member_);
         pending_ = true;
-        member_.barrier();
-        gate(layer, prepare(layer.post_attention_norm, layer.ffn_norm));
+        meet(index, TT_PART_OUTPUT);
+        const Activations y = prepare(layer.post_attention_norm, layer.ffn_norm);
+        laps_.lap(index, TT_PART_NORM);
+        gate(layer, y);
         member_.barrier();
         multiply_share<V>(*layer.down, s_.gated_quants, s_.y, m_.hidden, member_);
         pending_ = true;
+        meet(index, TT_PART_FFN);
+    }
+
+    // All members are done with `part`.
+    void meet(int layer, tt_part part) {
         member_.barrier();
+        laps_.lap(layer, part);
     }
 
     // ------------------------------------------------------------------ rows
@@ -152,7 +163,9 @@ class StepThread {
                                 std::copy_n(out + 32 * r, width, to + (m + r) * s_.qkv_width);
                             }
                         });
+            laps_.lap(index, TT_PART_QKV);
             for (int64_t m = 0; m < s_.rows; ++m) finish_head(index, layer, m, static_cast<int>(head));
+            laps_.lap(index, TT_PART_ROTARY);
         }
     }
 
@@ -258,12 +271,14 @@ class StepThread {
         }
         member_.barrier();
         multiply_share<V>(*m_.head, x, batch.logits, m_.head->rows, member_);
+        laps_.lap(m_.num_layers, TT_PART_HEAD);
     }
 
     StepState& s_;
     const tt_model& m_;
     const Member& member_;
     float* const row_;
+    Laps laps_;  // the calling thread's
     int current_;
     bool pending_;
 };

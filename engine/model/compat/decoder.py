@@ -7,6 +7,7 @@ same in every other respect.
 import inspect
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import torch
 from transformers import PreTrainedModel
@@ -21,7 +22,9 @@ from engine.model.compat.paged_cache import SegmentStep, paged_cache
 from engine.model.compat.placing import Placer
 from engine.model.compat.skeleton import build_skeleton
 from engine.model.compat.source import Parameters
+from engine.model.compat.timing import timed_layers
 from engine.model.config import ModelConfig
+from engine.model.part_clock import PartClock
 
 _NOTE = "runs through the compatibility path; slower"
 _MISFITS = (AttributeError, NotImplementedError, TypeError)
@@ -44,6 +47,7 @@ class CompatDecoder:
         self._products = Counter(product.kernel for product in placer.products)
         self._picks_rows = "logits_to_keep" in inspect.signature(model.forward).parameters
         self._has_run = False
+        self._clock: PartClock | None = None  # of a pass that is timed
 
     @classmethod
     def build(
@@ -78,6 +82,10 @@ class CompatDecoder:
 
     def set_context(self, context_length: int) -> None:
         """Nothing depends on it: transformers follows the length of each prompt."""
+
+    def take_clock(self, clock: PartClock) -> None:
+        """Note what each layer takes from now on; meant for a copy."""
+        self._clock = clock
 
     @property
     def weights_bytes(self) -> int:
@@ -143,9 +151,11 @@ class CompatDecoder:
         picked = torch.tensor(rows or [segment.length - 1], device=self._device)
         options = {"logits_to_keep": picked} if self._picks_rows else {}
         cache = paged_cache(self._layer_shapes, step)
-        logits: torch.Tensor = self._model(
-            input_ids=ids, cache=cache, use_cache=True, **options
-        ).logits
+        watched = nullcontext() if self._clock is None else timed_layers(self._model, self._clock)
+        with watched:
+            logits: torch.Tensor = self._model(
+                input_ids=ids, cache=cache, use_cache=True, **options
+            ).logits
         return logits[0] if self._picks_rows else logits[0, picked]
 
     def _misfit(self, error: Exception) -> Exception:

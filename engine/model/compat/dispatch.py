@@ -31,10 +31,10 @@ class DevicePlan:
         """Of the modules whose name starts so; "" is everything else."""
         if not self.cpu_layers:
             return {"": self.gpu}
-        path, layers = _layers_of(model)
+        path, layers = layers_of(model)
         devices = {"": CPU}
         names = {module: name for name, module in model.named_modules()}
-        head = _head_of(model)
+        head = head_of(model)
         if head is not None:
             devices[names[head]] = self.gpu
         for index in range(self.cpu_layers, len(layers)):
@@ -45,24 +45,26 @@ class DevicePlan:
         """Hook every layer, its neighbours outside the list of layers, and the head."""
         if not self.cpu_layers:
             return
-        path, layers = _layers_of(model)
+        path, layers = layers_of(model)
         for index, layer in enumerate(layers):
             _hook(layer, CPU if index < self.cpu_layers else self.gpu)
         for neighbour in model.get_submodule(path.rpartition(".")[0]).children():
             if neighbour is not layers:
                 _hook(neighbour, CPU)
-        head = _head_of(model)
+        head = head_of(model)
         if head is not None:
             _hook(head, self.gpu)
 
 
-def _head_of(model: PreTrainedModel) -> nn.Module | None:
+def head_of(model: PreTrainedModel) -> nn.Module | None:
+    """The module that makes logits, if it is one of its own."""
     untyped: Any = model
     head: nn.Module | None = untyped.get_output_embeddings()
     return head
 
 
-def _layers_of(model: PreTrainedModel) -> tuple[str, nn.ModuleList]:
+def layers_of(model: PreTrainedModel) -> tuple[str, nn.ModuleList]:
+    """The list of layers with its name; AttributeError where there is none."""
     count = model.config.num_hidden_layers
     for name, module in model.named_modules():
         if isinstance(module, nn.ModuleList) and len(module) == count:

@@ -83,6 +83,18 @@ def test_a_file_that_cannot_be_written_is_one_sentence(words, tmp_path, capsys) 
     assert captured.err.count("\n") == 1
 
 
+def test_layers_are_timed_when_asked(words, capsys) -> None:
+    result = _json([*words, "--layers"], capsys)
+    layers = result["layers"]
+    assert layers["prompt_tokens"] == result["prompt_tokens"]
+    assert layers["context"] == result["prompt_tokens"] + result["output_tokens"] - 1
+    for stage in ("decode", "prefill"):
+        assert {time["layer"] for time in layers[stage]} == {None, 0, 1}
+        assert sum(t["ms"] for t in layers[stage]) == pytest.approx(layers[f"{stage}_ms"])
+    assert main([*words, "--layers"]) == 0
+    assert "attention" in capsys.readouterr().out
+
+
 def test_people_get_bars_and_a_sentence(words, capsys) -> None:
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()

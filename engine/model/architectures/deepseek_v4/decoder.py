@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from engine.api import Precision
+from engine.api.profile import Part
 from engine.errors import LoadCancelledError
 from engine.kv.compressed import CompressedStorage
 from engine.kv.storage import PagedStorage
@@ -16,6 +17,7 @@ from engine.model.architectures.deepseek_v4.rotary import Rotation
 from engine.model.architectures.deepseek_v4.source import V4Weights
 from engine.model.batch import ForwardBatch, ForwardInterruptedError
 from engine.model.norm import RMSNorm
+from engine.model.part_clock import PartClock, TimedLinear, layers_apart
 from engine.quant.embedding import Embedding
 from engine.quant.linear import Linear
 
@@ -33,7 +35,9 @@ class V4Decoder:
     ) -> None:
         """Take prepared weights; ``ends``: the embedding and the head."""
         self.config = config
-        self._embedding, self._head = ends
+        self._embedding = ends[0]
+        self._head: Linear = ends[1]
+        self._clock: PartClock | None = None  # of a pass that is timed
         self._layers = tuple(layers)
         self._collapse = collapse
         self._norm = norm
@@ -90,6 +94,12 @@ class V4Decoder:
     def set_context(self, context_length: int) -> None:
         """Nothing depends on it: the rotation is that of the trained context."""
 
+    def take_clock(self, clock: PartClock) -> None:
+        """Note what each layer and the head take from now on; meant for a copy."""
+        self._clock = clock
+        last = len(self._layers) - 1
+        self._head = TimedLinear(self._head, clock, (last, Part.OTHER), (None, Part.HEAD))
+
     @property
     def weights_bytes(self) -> int:
         """Bytes of all weights as allocated."""
@@ -121,6 +131,8 @@ class V4Decoder:
         """
         if not isinstance(storage, CompressedStorage):
             raise TypeError("compressed attention needs a compressed cache")
+        if self._clock is not None:
+            interrupted = layers_apart(interrupted, self._clock)
         rows = self._rows(batch, storage)
         wanted = batch.logit_rows
         streams = self._embedding(batch.token_ids).unsqueeze(1)

@@ -13,6 +13,7 @@ from engine.api import (
     GenerationRequest,
     ModelOptions,
     ModelReady,
+    Part,
     Precision,
     SamplingParams,
     TokensProduced,
@@ -23,6 +24,7 @@ from engine.model.batch import ForwardInterruptedError
 from engine.model.compat.decoder import CompatDecoder
 from engine.model.compat.dispatch import DevicePlan
 from engine.model.compat.source import CompatSource
+from engine.model.part_clock import PartClock, timed
 from engine.runner import build_batch
 from engine.scheduling.plan import StepPlan
 from tests.helpers.compat_folders import write_model
@@ -153,3 +155,18 @@ def test_a_whole_answer(folder):
         whole = all_logits(decoder, storage, CachedSequence((2, 0, 1)), known, (len(known),))
         known.append(int(whole[-1].argmax()))
     assert tokens == known[len(IDS) :]
+
+
+def test_a_timed_decoder_knows_its_layers_and_leaves_no_hook(folder):
+    decoder = build(folder)
+    layers = decoder.config.num_layers
+    clock = PartClock(layers)
+    clock.start()
+    assert torch.equal(logits(timed(decoder, clock)), logits(decoder))
+    table = torch.tensor(clock.table).view(layers + 1, len(Part))
+    places = {part: place for place, part in enumerate(Part)}
+    assert (table[:layers, places[Part.OTHER]] > 0).all()
+    assert (table[layers, [places[Part.EMBED], places[Part.HEAD]]] > 0).all()
+    before = table.sum()
+    logits(decoder)
+    assert torch.tensor(clock.table).sum() == before
