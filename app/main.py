@@ -33,7 +33,8 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from app.composition import StartOptions, build
+from app.application import StartOptions
+from app.composition import build
 from app.crash import CrashWatch
 from app.instance import SingleInstance
 from app.logs import start_logging, stop_logging

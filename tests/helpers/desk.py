@@ -12,8 +12,9 @@ from typing import TypeVar
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.application import Application, StartOptions
 from app.bridge import EngineFactory
-from app.composition import Application, StartOptions, build
+from app.composition import build
 from app.conversations import ChatMessage
 from app.paths import app_paths
 from app.settings.values import Settings

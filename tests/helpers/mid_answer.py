@@ -9,7 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.composition import StartOptions, build
+from app.application import StartOptions
+from app.composition import build
 from app.paths import app_paths
 from app.settings.values import Settings
 from tests.helpers.fake_engine import FakeEngines, Script

@@ -3,7 +3,8 @@
 import pytest
 from PySide6.QtWidgets import QMessageBox, QPushButton
 
-from app.composition import EngineInspector, StartOptions
+from app.application import StartOptions
+from app.composition import EngineInspector
 from app.controllers.library_search import take_some
 from tests.helpers.gguf_files import llama_parameters, write_llama
 from ui.library.page import LibraryPage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.composition import StartOptions
+from app.application import StartOptions
 from engine.api import Failure
 from engine.errors import ModelCorruptError
 from tests.helpers.fake_engine import Script

@@ -1,0 +1,1 @@
+"""What fills the inspector's views."""

@@ -1,0 +1,33 @@
+"""The inspector's views, one at a time."""
+
+import pytest
+from PySide6.QtWidgets import QLabel
+
+from ui.inspector.page import InspectorPage
+
+
+@pytest.fixture
+def page(qtbot):
+    made = InspectorPage({"answer": QLabel("a"), "tokens": QLabel("t")})
+    qtbot.addWidget(made)
+    return made
+
+
+def test_nothing_is_shown_while_the_page_is_hidden(page):
+    assert page.shown == ""
+
+
+def test_the_view_on_the_screen_is_told(page):
+    told = []
+    page.shown_changed.connect(told.append)
+    page.show()
+    page.show_view("tokens")
+    page.hide()
+    assert told == ["answer", "tokens", ""]
+
+
+def test_one_view_is_visible(page):
+    page.show()
+    page.show_view("tokens")
+    visible = [label.text() for label in page.findChildren(QLabel) if label.isVisible()]
+    assert visible == ["t"]

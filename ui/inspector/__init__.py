@@ -1,0 +1,1 @@
+"""The Inspector: one answer taken apart, and what it was made with."""
