@@ -5,6 +5,7 @@ limit. What a user typed can never become a control token: it is shielded before
 sees it (see ``engine.text.control``). Knows messages, templates and the tokenizer.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, Self
@@ -32,6 +33,10 @@ PLAIN_TEMPLATE: Final = (
     "{% endfor %}{% if add_generation_prompt %}Assistant:{% endif %}"
 )
 PLAIN_STOP: Final = ("\nUser:", "\nSystem:")
+
+# What a template that reads messages in parts has somewhere, and few others do.
+_PARTS: Final = re.compile(r"""\[\s*["'](?:type|text)["']\s*\]|\.type\b|\.text\b""")
+_PROBE: Final = "tokentide-probe"
 
 # What an expression of a template may raise by itself.
 _EVALUATION_ERRORS: Final = (
@@ -92,6 +97,7 @@ class ChatTemplate:
                 self._template, self._has_long_lines = self._compile(source)
         except (*_EVALUATION_ERRORS, RenderStopped) as error:
             raise _invalid(_reason(error)) from None
+        self._reads_parts = bool(_PARTS.search(source)) and self._needs_parts()
 
     @classmethod
     def plain(cls, bos_token: str = "", eos_token: str = "") -> Self:
@@ -114,9 +120,35 @@ class ChatTemplate:
         self, messages: Sequence[Mapping[str, str]], *, add_generation_prompt: bool = True
     ) -> Prompt:
         """As ``render``, for messages that may hold more than a role and a content."""
+        values = [self._in_parts(message) for message in messages]
+        return self._render(values, add_generation_prompt=add_generation_prompt)
+
+    def _in_parts(self, message: Mapping[str, str]) -> dict[str, object]:
+        """As the template wants it: a content of text, or of a list with one part of text."""
+        if not self._reads_parts or "content" not in message:
+            return dict(message)
+        return {**message, "content": [{"type": "text", "text": message["content"]}]}
+
+    def _needs_parts(self) -> bool:
+        """Whether the template loses a content that is plain text, and keeps one in parts."""
+        part = [{"type": "text", "text": _PROBE}]
+        return not self._keeps(_PROBE) and self._keeps(part)
+
+    def _keeps(self, content: object) -> bool:
+        try:
+            prompt = self._render(
+                [{"role": "user", "content": content}], add_generation_prompt=True
+            )
+        except TemplateError:
+            return False
+        return _PROBE in prompt.text
+
+    def _render(
+        self, messages: Sequence[Mapping[str, object]], *, add_generation_prompt: bool
+    ) -> Prompt:
         names = {
             **self._names,
-            "messages": [dict(message) for message in messages],
+            "messages": messages,
             "add_generation_prompt": add_generation_prompt,
             "tools": None,
             "documents": None,

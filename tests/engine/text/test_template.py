@@ -235,3 +235,32 @@ def test_a_model_without_a_template_gets_a_plain_transcript() -> None:
     carried = template_from_gguf({"tokenizer.chat_template": CHATML}, tokenizer)
     assert not carried.is_plain
     assert carried.stop == ()
+
+
+IN_PARTS = (
+    "{% for m in messages %}<{{ m['role'] }}>"
+    "{% for part in m['content'] %}{% if part['type'] == 'text' %}{{ part['text'] }}{% endif %}"
+    "{% endfor %}{% endfor %}"
+)
+EITHER_WAY = (
+    "{% for m in messages %}{% if m.content is string %}{{ m.content }}"
+    "{% else %}{{ m.content[0].text | upper }}{% endif %}{% endfor %}"
+)
+
+
+def test_a_template_that_reads_parts_gets_parts() -> None:
+    messages = [Message("system", "Be brief."), Message("user", "Hi")]
+    assert render(IN_PARTS, messages) == "<system>Be brief.<user>Hi"
+
+
+def test_one_that_reads_both_gets_text() -> None:
+    assert render(EITHER_WAY, [Message("user", "Hi")]) == "Hi"
+
+
+def test_one_that_refuses_a_lone_question_gets_text() -> None:
+    source = (
+        "{% if messages[0].role != 'system' %}{{ raise_exception('no system') }}{% endif %}"
+        "{{ messages[1]['content'] }}{{ ''.text }}"
+    )
+    messages = [Message("system", "x"), Message("user", "Hi")]
+    assert render(source, messages) == "Hi"
