@@ -15,6 +15,7 @@ _FORMAT = re.compile(
 )
 _SIZE = re.compile(r"^(?:\d+x)?\d+(?:\.\d+)?[bmk]$", re.IGNORECASE)
 _COMMIT = re.compile(r"^[0-9a-f]{40}$")
+_DIGEST = re.compile(r"^sha256-[0-9a-f]{64}$")  # a store that names files by their content
 _GENERIC = frozenset({"model", "ggml model", "pytorch model", "consolidated"})
 
 
@@ -28,7 +29,7 @@ def model_title(path: str, known_as: str = "") -> str:
         stem = shorter
     words = [word for word in re.split(r"[-_\s]+", stem) if word]
     title = " ".join(words)
-    if not title or title.lower() in _GENERIC:
+    if not title or title.lower() in _GENERIC or _DIGEST.match(stem):
         return known_as or title or path
     if title == title.lower():
         title = " ".join(_capital(word) for word in words)

@@ -35,3 +35,8 @@ def test_a_name_that_says_nothing_gives_way_to_the_files_own(name):
 def test_without_any_name_something_is_still_shown():
     assert model_title("/m/model.gguf") == "model"
     assert model_title("/") == "/"
+
+
+def test_a_file_named_by_its_content_is_known_by_what_it_says():
+    path = f"/models/blobs/sha256-{'0a' * 32}"
+    assert model_title(path, "Qwen3 0.6B") == "Qwen3 0.6B"
