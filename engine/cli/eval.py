@@ -7,10 +7,10 @@ with the same model in full precision, token by token. Loads the model twice.
 The keys of its JSON object: ``perplexity``, ``tokens`` (predicted), ``top1_agreement`` (0 to 1),
 ``mean_kl`` (nats), ``precision`` (of the products), ``weights`` (as resolved: one of --weights
 but auto), ``weights_bytes``, ``reference_perplexity`` and ``reference_bytes``; null where full
-precision did not fit; ``kv``, how the cache was kept. The reference computes in FP32 with the
-values the file holds; both keep their cache in FP32, so that the weights alone make the
-difference, unless ``--kv`` asks what another cache costs. NF4 is bitsandbytes' own
-rounding, on the CPU, multiplied in FP32: its quality without a graphics card; its bytes are those
+precision did not fit; ``kv``, how the cache was kept, and ``kv_bytes_per_token`` there. The
+reference computes in FP32 with the values the file holds; both keep their cache in FP32, so that
+the weights alone make the difference, unless ``--kv`` asks what another cache costs. NF4 is
+bitsandbytes' own rounding, on the CPU, multiplied in FP32: its quality without a graphics card; its bytes are those
 of the weights so packed, of the embedding and norms in 16 bits.
 """
 
@@ -152,6 +152,7 @@ class _Evaluation:
             "mean_kl": quality.mean_kl,
             "precision": model.info.precision.value,
             "kv": model.info.kv_dtype,
+            "kv_bytes_per_token": model.info.kv_bytes_per_token,
             "weights": NF4 if self._is_nf4 else weights,
             "weights_bytes": num_bytes,
             "reference_perplexity": quality.reference_perplexity,

@@ -31,6 +31,7 @@ KEYS = {
     "mean_kl",
     "precision",
     "kv",
+    "kv_bytes_per_token",
     "weights",
     "weights_bytes",
     "reference_perplexity",
@@ -109,6 +110,7 @@ def test_what_another_cache_costs_is_measured_when_asked_for(tiny, text, capsys)
     assert (full["kv"], full["mean_kl"], full["top1_agreement"]) == ("float32", 0, 1)
     narrow = evaluate(capsys, *arguments, "--kv", "bf16")
     assert narrow["kv"] == "float16"
+    assert narrow["kv_bytes_per_token"] * 2 == full["kv_bytes_per_token"]
     assert 0 < narrow["mean_kl"] < 0.01
     assert narrow["reference_perplexity"] == full["perplexity"]
 
