@@ -10,13 +10,11 @@ from typing_extensions import override
 
 from engine.errors import ModelUnsupportedError
 from engine.model.architectures import find_family
-from engine.model.config import ModelConfig
+from engine.model.checkpoint_files import CheckpointFiles
 from engine.model.gguf import MetadataValue, TensorInfo
 from engine.model.gguf_config import gguf_names, read_gguf_config
 from engine.model.gguf_split import GgufTensors, open_gguf
 from engine.model.source import (
-    Checkpoint,
-    Shape,
     check_finite,
     check_finite_tensor,
     find_places,
@@ -27,7 +25,7 @@ from engine.quant.layout import Weight
 from engine.quant.stored import Stored, stored_as
 
 
-class GgufSource(Checkpoint):
+class GgufSource(CheckpointFiles):
     """Decodes the tensors of an open GGUF file on demand; closes the file with itself."""
 
     def __init__(self, file: GgufTensors) -> None:
@@ -35,6 +33,7 @@ class GgufSource(Checkpoint):
 
         Raises ModelUnsupportedError or ModelCorruptError.
         """
+        super().__init__([file])
         self._file = file
         self.path = str(file.path)
         self._config = read_gguf_config(file)
@@ -48,7 +47,6 @@ class GgufSource(Checkpoint):
         self._shapes = present_shapes(self._config, self._places)
         for tensor in {place.tensor for place in self._places.values()}:
             self._check_type(file.tensors[tensor])
-        self._bytes_read = 0
 
     @classmethod
     def open(cls, path: str | Path) -> "GgufSource":
@@ -67,35 +65,11 @@ class GgufSource(Checkpoint):
 
     @property
     @override
-    def config(self) -> ModelConfig:
-        return self._config
-
-    @property
-    @override
-    def file_bytes(self) -> int:
-        return self._file.file_bytes
-
-    @property
-    @override
-    def bytes_read(self) -> int:
-        return self._bytes_read
-
-    @property
-    @override
-    def shapes(self) -> Mapping[str, Shape]:
-        return self._shapes
-
-    @property
-    @override
     def is_four_bit(self) -> bool:
         tensors = {p.tensor for name, p in self._places.items() if name.startswith("layers.")}
         infos = [self._file.tensors[tensor] for tensor in tensors]
         four_bit = sum(info.nbytes for info in infos if is_four_bit(info.type))
         return four_bit * 2 > sum(info.nbytes for info in infos)
-
-    @override
-    def has(self, name: str) -> bool:
-        return name in self._shapes
 
     @override
     def weight(self, name: str) -> Weight:
@@ -116,10 +90,6 @@ class GgufSource(Checkpoint):
     @override
     def stored(self, name: str) -> Stored:
         return stored_as(self._file.tensors[self._places[name].tensor].type)
-
-    @override
-    def close(self) -> None:
-        self._file.close()
 
     def _read(self, name: str) -> tuple[TensorInfo, npt.NDArray[np.uint8]]:
         """The tensor that holds ``name``, and the bytes of its rows there."""

@@ -1,6 +1,5 @@
 """A folder of safetensors files as a source of canonical weights."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,12 +7,12 @@ import torch
 from typing_extensions import override
 
 from engine.model.architectures import find_family
+from engine.model.checkpoint_files import CheckpointFiles
 from engine.model.config import ModelConfig
 from engine.model.hf_config import hf_names, read_hf_config
 from engine.model.prequantized import Prequantized, Scheme, read_scheme
 from engine.model.safetensors import SafetensorsFile, open_folder
 from engine.model.source import (
-    Checkpoint,
     Shape,
     check_finite,
     check_finite_tensor,
@@ -25,7 +24,7 @@ from engine.quant.layout import DenseWeight, Weight
 from engine.quant.stored import Stored, stored_floats
 
 
-class HfSource(Checkpoint):
+class HfSource(CheckpointFiles):
     """Copies tensors out of mapped safetensors files on demand."""
 
     def __init__(
@@ -39,8 +38,8 @@ class HfSource(Checkpoint):
 
         ``scheme``: how some of the matrices were quantised before they were published.
         """
+        super().__init__(files)
         self.folder = folder
-        self._files = files
         family = find_family(config.model_type)
         if family is None:
             raise ValueError(f"no family is called {config.model_type}")
@@ -57,7 +56,6 @@ class HfSource(Checkpoint):
         self._config = config
         self._places = find_places(config, names, stored, str(folder))
         self._shapes = present_shapes(config, self._places)
-        self._bytes_read = 0
 
     @classmethod
     def open(cls, folder: str | Path) -> "HfSource":
@@ -78,32 +76,8 @@ class HfSource(Checkpoint):
 
     @property
     @override
-    def config(self) -> ModelConfig:
-        return self._config
-
-    @property
-    @override
-    def file_bytes(self) -> int:
-        return sum(file.file_bytes for file in self._files)
-
-    @property
-    @override
-    def bytes_read(self) -> int:
-        return self._bytes_read
-
-    @property
-    @override
-    def shapes(self) -> Mapping[str, Shape]:
-        return self._shapes
-
-    @property
-    @override
     def is_four_bit(self) -> bool:
         return self._packed is not None and self._packed.is_four_bit
-
-    @override
-    def has(self, name: str) -> bool:
-        return name in self._shapes
 
     @override
     def weight(self, name: str) -> Weight:
@@ -127,11 +101,6 @@ class HfSource(Checkpoint):
         if self._packed is not None and tensor in self._packed.shapes:
             return self._packed.stored(tensor)
         return stored_floats(self._owner[tensor].tensors[tensor].dtype)
-
-    @override
-    def close(self) -> None:
-        for file in self._files:
-            file.close()
 
     def _read(self, name: str) -> torch.Tensor:
         place = self._places[name]

@@ -13,11 +13,12 @@ import torch
 from transformers import PreTrainedConfig
 from typing_extensions import override
 
+from engine.model.checkpoint_files import CheckpointFiles
 from engine.model.compat.gguf_families import FAMILIES, GgufFamily, Header, Undo, settings_of
 from engine.model.compat.paged_cache import LayerShape
 from engine.model.compat.skeleton import build_skeleton, probe_layers, read_settings
 from engine.model.compat.source import Parameters, model_config
-from engine.model.config import ModelConfig, corrupt
+from engine.model.config import corrupt
 from engine.model.fields import Fields
 from engine.model.gguf import MetadataValue
 from engine.model.gguf_split import GgufTensors, open_gguf
@@ -42,13 +43,14 @@ class _Piece:
     undo: Undo | None
 
 
-class CompatGgufSource(Parameters):
+class CompatGgufSource(CheckpointFiles, Parameters):
     """Decodes tensors out of a mapped GGUF file; names are those of transformers."""
 
     def __init__(self, file: GgufTensors, family: GgufFamily, header: Header) -> None:
         """Find each parameter's tensor; raises ModelCorruptError or ModelUnsupportedError."""
         self.path = str(file.path)
         self.folder = file.path
+        super().__init__([file])
         self._file = file
         self._header = header
         table = file.tensors.get("token_embd.weight")
@@ -61,7 +63,7 @@ class CompatGgufSource(Parameters):
         name = header.fields.text("general.name", file.path.stem)
         license_name = header.fields.text("general.license", "")
         self._config = replace(config, name=name, license=license_name)
-        self._bytes_read = 0
+        self._shapes = {name: piece.shape for name, piece in self._pieces.items()}
 
     @classmethod
     def open(cls, path: Path) -> "CompatGgufSource":
@@ -88,26 +90,6 @@ class CompatGgufSource(Parameters):
 
     @property
     @override
-    def config(self) -> ModelConfig:
-        return self._config
-
-    @property
-    @override
-    def file_bytes(self) -> int:
-        return self._file.file_bytes
-
-    @property
-    @override
-    def bytes_read(self) -> int:
-        return self._bytes_read
-
-    @property
-    @override
-    def shapes(self) -> Mapping[str, Shape]:
-        return {name: piece.shape for name, piece in self._pieces.items()}
-
-    @property
-    @override
     def is_four_bit(self) -> bool:
         pieces = [piece for piece in self._pieces.values() if piece.tensor.startswith("blk.")]
         infos = [self._file.tensors[p.tensor] for p in pieces if p.undo is None]
@@ -118,10 +100,6 @@ class CompatGgufSource(Parameters):
     @override
     def num_parameters(self) -> int:
         return len(self._pieces)
-
-    @override
-    def has(self, name: str) -> bool:
-        return name in self._pieces
 
     @override
     def weight(self, name: str) -> Weight:
@@ -137,10 +115,6 @@ class CompatGgufSource(Parameters):
         piece = self._pieces[name]
         is_plain = piece.undo is None
         return stored_as(self._file.tensors[piece.tensor].type if is_plain else GgmlType.F32)
-
-    @override
-    def close(self) -> None:
-        self._file.close()
 
     @override
     def parameters(self) -> Iterator[tuple[str, Weight | torch.Tensor]]:

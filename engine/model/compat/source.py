@@ -18,6 +18,7 @@ from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
 from typing_extensions import override
 
+from engine.model.checkpoint_files import CheckpointFiles
 from engine.model.compat.paged_cache import LayerShape
 from engine.model.compat.skeleton import FAULTS, build_skeleton, probe_layers, read_settings
 from engine.model.config import ModelConfig, corrupt
@@ -62,7 +63,7 @@ class Parameters(Checkpoint, Protocol):
         ...
 
 
-class CompatSource(Parameters):
+class CompatSource(CheckpointFiles, Parameters):
     """Copies tensors out of mapped safetensors files; names are those of transformers."""
 
     def __init__(
@@ -74,10 +75,10 @@ class CompatSource(Parameters):
         scheme: Scheme | None = None,
     ) -> None:
         """Find each parameter's tensors; raises ModelCorruptError or ModelUnsupportedError."""
+        super().__init__(files)
         self.folder = folder
         self.settings = settings
         self.layer_shapes = layer_shapes
-        self._files = files
         self._owner = {name: file for file in files for name in file.tensors}
         self._stored: dict[str, Shape] = {n: f.tensors[n].shape for n, f in self._owner.items()}
         self._packed = None if scheme is None else Prequantized(scheme, self._owner, str(folder))
@@ -90,7 +91,6 @@ class CompatSource(Parameters):
         self._recipes = self._find_recipes(skeleton)
         self._shapes: Mapping[str, Shape] = self._present_shapes()
         self._config = model_config(settings, self.layer_shapes, folder)
-        self._bytes_read = 0
 
     @classmethod
     def open(cls, folder: Path) -> "CompatSource":
@@ -110,27 +110,6 @@ class CompatSource(Parameters):
             source = cls(folder, files, settings, layer_shapes, scheme)
             opened.pop_all()  # all is well: the files stay open
         return source
-
-    @property
-    @override
-    def config(self) -> ModelConfig:
-        return self._config
-
-    @property
-    @override
-    def file_bytes(self) -> int:
-        return sum(file.file_bytes for file in self._files)
-
-    @property
-    @override
-    def bytes_read(self) -> int:
-        return self._bytes_read
-
-    @property
-    @override
-    def shapes(self) -> Mapping[str, Shape]:
-        """Of the stored tensors that are used; a stack of matrices [E, N, K] as [E * N, K]."""
-        return self._shapes
 
     @property
     @override
@@ -161,11 +140,6 @@ class CompatSource(Parameters):
         if self._packed is not None and name in self._packed.shapes:
             return self._packed.stored(name)
         return stored_floats(self._owner[name].tensors[name].dtype)
-
-    @override
-    def close(self) -> None:
-        for file in self._files:
-            file.close()
 
     @override
     def parameters(self) -> Iterator[tuple[str, Weight | torch.Tensor]]:
@@ -202,6 +176,7 @@ class CompatSource(Parameters):
             raise corrupt(str(self.folder), reason)
 
     def _present_shapes(self) -> dict[str, Shape]:
+        """Of the stored tensors that are used; a stack of matrices [E, N, K] as [E * N, K]."""
         used = [stored for recipe in self._recipes.values() for stored, _pattern in recipe.stored]
         flat: dict[str, Shape] = {}
         for name in used:
@@ -258,6 +233,7 @@ def model_config(
         return found[0] if found else default
 
     num_kv_heads = max(shape.num_heads for shape in shapes)
+    window, sliding = _windows(settings, len(shapes))
     return ModelConfig(
         model_type=settings.model_type,
         name=folder.resolve().name,
@@ -272,4 +248,19 @@ def model_config(
         rope_theta=0.0,
         max_position_embeddings=whole(*_CONTEXT_NAMES, default=_DEFAULT_CONTEXT),
         tie_word_embeddings=bool(getattr(settings, "tie_word_embeddings", False)),
+        sliding_window=window,
+        sliding_layers=sliding,
     )
+
+
+def _windows(settings: PreTrainedConfig, num_layers: int) -> tuple[int, tuple[bool, ...]]:
+    """The window, and which layers have it, where the configuration marks each layer; else none.
+
+    Other layers keep all tokens: what a model that does not mark them looks back on is its secret.
+    """
+    kinds = getattr(settings, "layer_types", None)
+    window = getattr(settings, "sliding_window", None)
+    if not isinstance(kinds, list) or len(kinds) != num_layers or type(window) is not int:
+        return 0, ()
+    sliding = tuple(kind == "sliding_attention" for kind in kinds)
+    return (window, sliding) if window > 0 and any(sliding) else (0, ())

@@ -11,7 +11,7 @@ Matrices are floats, or e4m3 or e2m1 (two a byte) with a power of two or a float
 all of them are decoded to floats here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -20,10 +20,11 @@ from typing_extensions import override
 
 from engine.model.architectures.deepseek_v4.blocks import decode_blocks
 from engine.model.architectures.deepseek_v4.config import Kind, V4Config, read_v4_config
-from engine.model.config import ModelConfig, corrupt
+from engine.model.checkpoint_files import CheckpointFiles
+from engine.model.config import corrupt
 from engine.model.fields import Fields
 from engine.model.safetensors import SafetensorsFile, StoredTensor, open_folder, read_json
-from engine.model.source import Checkpoint, Shape, check_finite_tensor
+from engine.model.source import Shape, check_finite_tensor
 from engine.quant.layout import DenseWeight, Weight
 from engine.quant.stored import Stored, stored_floats
 
@@ -96,21 +97,21 @@ class V4Weights(Protocol):
         ...
 
 
-class V4Source(Checkpoint):
+class V4Source(CheckpointFiles):
     """Copies tensors out of mapped safetensors files on demand, as floats."""
 
     def __init__(self, v4: V4Config, files: list[SafetensorsFile], folder: Path) -> None:
         """Check every tensor of ``files`` against ``v4``; raises ModelCorruptError."""
+        super().__init__(files)
         self.folder = folder
         self.v4 = v4
-        self._files = files
+        self._config = v4.base
         self._owner = {name: file for file in files for name in file.tensors}
         self._names: dict[str, str] = {}
         self._shapes: dict[str, Shape] = {}
         optional = optional_names(v4)
         for name, shape in all_shapes(v4):
             self._place(name, shape, is_optional=name in optional)
-        self._bytes_read = 0
 
     @classmethod
     def open(cls, folder: str | Path) -> "V4Source":
@@ -131,32 +132,8 @@ class V4Source(Checkpoint):
 
     @property
     @override
-    def config(self) -> ModelConfig:
-        return self.v4.base
-
-    @property
-    @override
-    def file_bytes(self) -> int:
-        return sum(file.file_bytes for file in self._files)
-
-    @property
-    @override
-    def bytes_read(self) -> int:
-        return self._bytes_read
-
-    @property
-    @override
-    def shapes(self) -> Mapping[str, Shape]:
-        return self._shapes
-
-    @property
-    @override
     def is_four_bit(self) -> bool:
         return False
-
-    @override
-    def has(self, name: str) -> bool:
-        return name in self._names
 
     @override
     def weight(self, name: str) -> DenseWeight:
@@ -180,11 +157,6 @@ class V4Source(Checkpoint):
         if values.is_floating_point():
             raise corrupt(str(self.folder), f"the tensor {self._names[name]} holds no numbers")
         return values.long()
-
-    @override
-    def close(self) -> None:
-        for file in self._files:
-            file.close()
 
     def _place(self, name: str, shape: Shape, *, is_optional: bool) -> None:
         names = stored_names(name)
