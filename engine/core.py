@@ -33,6 +33,7 @@ from engine.api import (
     ModelUnloaded,
     RequestFailed,
 )
+from engine.devices import read_gpu_memory
 from engine.errors import (
     EngineError,
     LoadCancelledError,
@@ -91,6 +92,7 @@ class EngineCore:
         self._make_runner = make_runner
         self._clock = clock
         self._memory = MemoryGauge()
+        self._runtime_bytes = self._memory.read().process  # everything is imported, and no model
         self._session: ModelSession | None = None
         self._history = ReuseHistory()
         self._num_loads = 0
@@ -245,10 +247,12 @@ class EngineCore:
             process_bytes=memory.process,
             other_programs_bytes=memory.other_programs,
             total_memory_bytes=memory.total,
+            runtime_bytes=self._runtime_bytes,
         )
         if session is None:
             return empty
-        geometry = session.model.config.kv
+        config = session.model.config
+        geometry = config.kv
         return replace(
             empty,
             kv_live_tokens=session.kv.num_live_tokens,
@@ -261,6 +265,7 @@ class EngineCore:
             weights_bytes=session.model.decoder.weights_bytes + session.draft_bytes,
             kv_allocated_bytes=geometry.total_bytes,
             is_guessing_at_rest=session.is_guessing_at_rest,
+            gpu=read_gpu_memory(torch.cuda) if config.device is Device.CUDA else None,
         )
 
     def _load_all(

@@ -9,8 +9,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import psutil
+
+from engine.api import GpuMemory
 
 _BRAND_COMMAND = ("/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string")
 _REGISTRY_KEY = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
@@ -64,6 +67,22 @@ class MemoryInfo:
         return max(0, self.total_bytes - self.available_bytes - self.process_bytes)
 
 
+class CudaMemory(Protocol):
+    """What is asked of ``torch.cuda`` about a card's memory; ``device`` counts from 0."""
+
+    def mem_get_info(self, device: int, /) -> tuple[int, int]:
+        """Bytes that are free, and all."""
+        ...
+
+    def memory_allocated(self, device: int, /) -> int:
+        """Bytes that tensors fill."""
+        ...
+
+    def memory_reserved(self, device: int, /) -> int:
+        """Bytes that torch has of the driver."""
+        ...
+
+
 def describe_cpu() -> CpuInfo:
     """Look at the processor. Imports torch."""
     return CpuInfo(cpu_name(), physical_cores(), _vector_extensions(), has_native_bf16())
@@ -106,6 +125,12 @@ def find_gpu() -> GpuInfo | None:
     free, total = torch.cuda.mem_get_info(0)
     properties = torch.cuda.get_device_properties(0)
     return GpuInfo(properties.name, total, free, (properties.major, properties.minor))
+
+
+def read_gpu_memory(cuda: CudaMemory, device: int = 0) -> GpuMemory:
+    """Measure a card's memory now; ``cuda`` is ``torch.cuda``."""
+    free, total = cuda.mem_get_info(device)
+    return GpuMemory(total, free, cuda.memory_allocated(device), cuda.memory_reserved(device))
 
 
 def read_memory() -> MemoryInfo:

@@ -16,6 +16,7 @@ from engine.api import (
     Device,
     Fit,
     Foresight,
+    MachineCeilings,
     ModelOptions,
     ModelSheet,
     Precision,
@@ -30,7 +31,7 @@ from engine.planner.machine import look_at_machine
 from engine.planner.plan import plan
 from engine.planner.room import judge
 from engine.planner.wish import Wish
-from engine.roofline.ceilings import cache_path, read_ceilings
+from engine.roofline.ceilings import cache_path, path_for, read_ceilings
 
 if TYPE_CHECKING:
     from engine.model.source import Checkpoint
@@ -90,6 +91,27 @@ def foresee(options: ModelOptions, bytes_to_free: int = 0) -> Foresight:
         decode_tokens_per_s=made.predicted_decode_tokens_per_s,
         cpu_layers=made.cpu_layers,
         reasons=made.reasons,
+    )
+
+
+def known_ceilings(threads: int | None = None, *, is_cuda: bool = False) -> MachineCeilings | None:
+    """This machine's ceilings as they were measured; None where they were not. Reads one file.
+
+    ``threads``: of a model that runs on so many; None: of all physical cores. ``is_cuda``: those
+    of its GPU.
+    """
+    path = cache_path() if threads is None else path_for(threads)
+    found = read_ceilings(path)
+    ceilings = None if found is None else found.of(is_cuda=is_cuda)
+    if ceilings is None:
+        return None
+    return MachineCeilings(
+        device=ceilings.device,
+        threads=ceilings.threads,
+        read_bytes_per_s=ceilings.read_bytes_per_s,
+        cache_bytes_per_s=ceilings.cache_bytes_per_s,
+        flops_per_s={precision: ceilings.flops_per_s(precision) for precision in PRECISIONS},
+        measured_at=path.stat().st_mtime,
     )
 
 

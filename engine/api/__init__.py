@@ -5,7 +5,15 @@ child process or behind a socket. Imports no torch. Every ``*_ns`` field is a re
 ``time.perf_counter_ns()``, one clock for all threads of the process.
 """
 
-from engine.api.cache_map import BlockRun, BlockState, CacheGroup, CacheMapped, MapCache
+from engine.api.cache_map import (
+    BlockRun,
+    BlockState,
+    CacheForm,
+    CacheGroup,
+    CacheMapped,
+    CacheWay,
+    MapCache,
+)
 from engine.api.commands import (
     Cancel,
     Command,
@@ -46,6 +54,7 @@ from engine.api.inspection import (
     TraceExported,
     TraceFormat,
 )
+from engine.api.machine import GpuMemory, MachineCeilings, MachineUse
 from engine.api.model_info import ModelInfo
 from engine.api.options import (
     Device,
@@ -86,12 +95,14 @@ __all__ = [
     "AnswerReport",
     "BlockRun",
     "BlockState",
+    "CacheForm",
     "CacheGroup",
     "CacheMapped",
     "CacheMiss",
     "CacheRestored",
     "CacheSaved",
     "CacheUse",
+    "CacheWay",
     "Cancel",
     "ChunkTime",
     "Command",
@@ -110,6 +121,7 @@ __all__ = [
     "Fit",
     "Foresight",
     "GenerationRequest",
+    "GpuMemory",
     "InspectTokens",
     "InspectedToken",
     "KVPrecision",
@@ -119,6 +131,8 @@ __all__ = [
     "LoadModel",
     "LoadProgress",
     "LoadStage",
+    "MachineCeilings",
+    "MachineUse",
     "MapCache",
     "Message",
     "MissKind",

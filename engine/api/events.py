@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from engine.api.inspection import AnswerExplained, TraceExported
+from engine.api.machine import GpuMemory
 from engine.api.model_info import ModelInfo
 from engine.api.profile import ModelProfiled
 from engine.api.reuse import LeftOut
@@ -194,7 +195,9 @@ class EngineStats:
 
     KV: live blocks are those some request refers to, shared ones counted once; cached blocks are
     kept for prefix hits and can be reused at any time. Memory in bytes. ``is_guessing_at_rest``:
-    guesses do not pay at present, so none are made.
+    guesses do not pay at present, so none are made. ``runtime_bytes``: the process as it was when
+    the engine started, before any model (0: not measured). ``gpu``: its memory, where the model
+    runs on one.
     """
 
     at_ns: int
@@ -211,6 +214,8 @@ class EngineStats:
     other_programs_bytes: int
     total_memory_bytes: int
     is_guessing_at_rest: bool = False
+    runtime_bytes: int = 0
+    gpu: GpuMemory | None = None
 
 
 Event = (

@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from engine.api.diagnosis import Diagnosis
+from engine.api.machine import MachineUse
 from engine.api.timeline import Timeline
 
 
@@ -151,7 +152,7 @@ class AnswerReport:
 
     ``times_ns``: when each token was chosen, after Send. ``collections`` and ``others`` (chunks of
     other prompts), (start, end) after Send. ``token_ids`` of the answer. ``mean_mhz``: the
-    processor's, under load; None where the system does not say.
+    processor's, under load; None where the system does not say. ``machine``: what else it did.
     """
 
     request_id: str
@@ -171,6 +172,7 @@ class AnswerReport:
     diagnosis: Diagnosis
     paint: PaintUse | None = None
     mean_mhz: float | None = None
+    machine: MachineUse | None = None
 
     @property
     def gaps_ns(self) -> tuple[int, ...]:

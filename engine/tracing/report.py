@@ -10,6 +10,7 @@ from engine.api import (
     AnswerReport,
     CacheUse,
     ChunkTime,
+    MachineUse,
     ModelInfo,
     PaintUse,
     Roofline,
@@ -100,6 +101,7 @@ def report(
         diagnosis=diagnose(seen),
         paint=_paint_use(around.paint_delays_ns),
         mean_mhz=around.machine.mhz_now,
+        machine=_machine_use(around.machine),
     )
 
 
@@ -118,6 +120,20 @@ def _paint_use(delays_ns: tuple[int, ...]) -> PaintUse | None:
     if spread is None:
         return None
     return PaintUse(len(delays_ns), spread.p50, spread.p95, spread.max)
+
+
+def _machine_use(state: MachineState) -> MachineUse:
+    return MachineUse(
+        cores=state.cores,
+        threads=state.threads,
+        other_cores=state.other_cores,
+        mhz_now=state.mhz_now,
+        mhz_max=state.mhz_max,
+        temperature_c=state.temperature_c,
+        temperature_limit_c=state.temperature_limit_c,
+        is_on_battery=state.is_on_battery,
+        is_saving_power=state.is_saving_power,
+    )
 
 
 def _cache_use(line: Timeline, info: ModelInfo, costs: ModelCosts) -> CacheUse:

@@ -389,6 +389,8 @@ def test_gauges_follow_the_work() -> None:
     assert stats.kv_block_bytes * 16 == stats.kv_allocated_bytes
     assert stats.weights_bytes == 10
     assert stats.process_bytes > 0
+    assert 0 < stats.runtime_bytes < stats.total_memory_bytes
+    assert stats.gpu is None
 
 
 def test_without_a_cache_the_answer_is_the_same() -> None:

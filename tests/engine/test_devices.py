@@ -2,6 +2,7 @@
 
 import psutil
 
+from engine.api import GpuMemory
 from engine.devices import (
     MemoryInfo,
     cpu_name,
@@ -9,6 +10,7 @@ from engine.devices import (
     find_gpu,
     physical_cores,
     process_memory,
+    read_gpu_memory,
     read_memory,
 )
 
@@ -45,3 +47,27 @@ def test_gpu():
     if gpu is not None:
         assert 0 < gpu.free_bytes <= gpu.total_bytes
         assert gpu.has_native_bf16 == (gpu.capability >= (8, 0))
+
+
+class _Card:
+    """What ``torch.cuda`` says of a card of 24 with 9 in other hands."""
+
+    def mem_get_info(self, _device):
+        return 10, 24
+
+    def memory_allocated(self, _device):
+        return 3
+
+    def memory_reserved(self, _device):
+        return 5
+
+
+def test_memory_of_a_card():
+    memory = read_gpu_memory(_Card())
+    assert memory == GpuMemory(24, 10, 3, 5)
+    assert (memory.other_bytes, memory.unused_bytes) == (9, 2)
+
+
+def test_readings_of_a_card_that_were_not_taken_at_one_instant():
+    memory = GpuMemory(24, 22, 5, 4)
+    assert (memory.other_bytes, memory.unused_bytes) == (0, 0)

@@ -6,15 +6,23 @@ import pytest
 import torch
 
 from engine.api import Device, Fit, KVPrecision, ModelOptions, Precision
+from engine.devices import physical_cores
 from engine.errors import (
     InvalidRequestError,
     ModelCorruptError,
     ModelMissingError,
     ModelUnsupportedError,
 )
-from engine.inspection import PRECISIONS, estimate_fit, foresee, inspect_model
+from engine.inspection import (
+    PRECISIONS,
+    estimate_fit,
+    foresee,
+    inspect_model,
+    known_ceilings,
+)
 from engine.planner.plan import plan
 from engine.planner.wish import Wish
+from engine.roofline.ceilings import Ceilings, cache_path, path_for, write_ceilings
 from tests.helpers.gguf_files import STRING, llama_metadata, llama_parameters, write_llama
 from tests.helpers.hf_folders import write_json, write_weights
 
@@ -163,3 +171,27 @@ def test_foresight_of_what_cannot_be_loaded(tmp_path):
         foresee(ModelOptions(path, context_length=0))
     with pytest.raises(ModelMissingError):
         foresee(ModelOptions(str(tmp_path / "none.gguf")))
+
+
+def make_ceilings(threads: int) -> Ceilings:
+    return Ceilings(
+        "cpu", threads, 1e10, *([1e-5] * 3), 1e11, 9e9, 1e11, 2e11, 4e11, 3e11, *([1e10] * 4)
+    )
+
+
+def test_ceilings_that_were_measured():
+    assert known_ceilings() is None
+    write_ceilings(make_ceilings(2), cache_path())
+    found = known_ceilings()
+    assert (found.device, found.threads) == ("cpu", 2)
+    assert (found.read_bytes_per_s, found.cache_bytes_per_s) == (1e10, 9e9)
+    assert found.flops_per_s[Precision.INT8] == 4e11
+    assert found.measured_at == cache_path().stat().st_mtime
+    assert known_ceilings(is_cuda=True) is None
+
+
+def test_ceilings_of_as_many_threads_as_a_model_has():
+    many = 1 + physical_cores()
+    write_ceilings(make_ceilings(many), path_for(many))
+    assert known_ceilings(many).threads == many
+    assert known_ceilings() is None

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from engine.api import Diagnosis, DiagnosisKind, Evidence, KeptBytes, Remedy, Sentence, StallCause
+from engine.api import (
+    Diagnosis,
+    DiagnosisKind,
+    Evidence,
+    KeptBytes,
+    MachineUse,
+    Remedy,
+    Sentence,
+    StallCause,
+)
 from engine.diagnosis.observation import MachineState, PrefillCost, StepCost
 from engine.tracing.as_json import diagnosis_json, report_json
 from engine.tracing.costs import ModelCosts
@@ -154,3 +163,10 @@ def test_spans_and_paints_count_from_send_and_only_while_it_was_made() -> None:
     assert not found.is_complete
     assert found.paint is not None
     assert (found.paint.num_paints, found.paint.p50_ns, found.paint.max_ns) == (3, 2 * MS, 3 * MS)
+
+
+def test_what_the_machine_did() -> None:
+    state = MachineState(4, 3, 0.5, 2_100.0, 3_200.0, 71.0, 100.0, True, False, 5)
+    found = report(TRACE, LINE, INFO, _Costs(), replace(AROUND, machine=state))
+    assert found.machine == MachineUse(4, 3, 0.5, 2_100.0, 3_200.0, 71.0, 100.0, True, False)
+    assert found.mean_mhz == 2_100.0
