@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.application import Application, Controllers, StartOptions
 from app.bridge import EngineBridge, EngineFactory
@@ -15,6 +15,8 @@ from app.controllers.branches import BranchController
 from app.controllers.cache_experiment import CacheExperimentController
 from app.controllers.chat import ChatController
 from app.controllers.downloads import DownloadsController
+from app.controllers.inspector.answer import AnswerInspector
+from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.kept_caches import KeptCaches
 from app.controllers.library import LibraryController
 from app.controllers.library_services import LibraryServices
@@ -38,6 +40,8 @@ from app.tasks import SerialTasks, Tasks
 from engine.api import Foresight, ModelOptions, ModelSheet, Precision, PrecisionFit
 from engine.service import EngineService
 from ui.chat.page import ChatPage
+from ui.inspector.answer.view import AnswerView
+from ui.inspector.page import InspectorPage
 from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
 from ui.meters.experiment import CacheExperiment
@@ -56,6 +60,18 @@ class _Views:
     chat: ChatPage
     precisions: PrecisionPanel
     experiment: CacheExperiment
+    inspector: "_InspectorViews"
+
+
+@dataclass(frozen=True, slots=True)
+class _InspectorViews:
+    """What the Inspector shows, one at a time, in the order of its tabs."""
+
+    answer: AnswerView
+
+    def by_name(self) -> dict[str, QWidget]:
+        """As the page wants them."""
+        return {"answer": self.answer}
 
 
 class EngineInspector:
@@ -152,6 +168,7 @@ def build(
         speaker.notice.connect(application.notify)
     answers.save_failed.connect(chat.tell)
     _join(application, views, library)
+    _make_inspector(application, views)
     return application
 
 
@@ -169,6 +186,15 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
     check = EngineInspector().check_schema
     checked = AnswerFormat(views.pages.settings, services.settings, library.catalog, check)
     controllers.settings.changed.connect(checked.refresh)
+
+
+def _make_inspector(application: Application, views: _Views) -> None:
+    """Which answer is looked at, and what fills each view."""
+    window, page, bridge = application.window, views.pages.inspector, application.services.bridge
+    inspected = InspectedAnswer(application.controllers.chat, bridge)
+    views.chat.inspect_requested.connect(inspected.open)
+    inspected.opened.connect(window.show_answer)
+    AnswerInspector(views.inspector.answer, page, inspected)
 
 
 def _make_precision(
@@ -212,12 +238,15 @@ def _make_library(
 
 def _make_views(themes: ThemeSource) -> _Views:
     chat, precisions = ChatPage(themes), PrecisionPanel(themes)
+    inspector = _InspectorViews(answer=AnswerView(themes))
     pages = Pages(
         sidebar=Sidebar(themes),
         chat=chat,
         meters=LiveMeters(themes),
+        inspector=InspectorPage(inspector.by_name()),
         settings=SettingsPanel(SHOWN_SECTIONS, themes),
         library=LibraryPage(themes),
     )
     pages.settings.place_below("weights", precisions)
-    return _Views(pages, chat, precisions, CacheExperiment(themes, pages.meters))
+    experiment = CacheExperiment(themes, pages.meters)
+    return _Views(pages, chat, precisions, experiment, inspector)

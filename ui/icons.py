@@ -39,6 +39,7 @@ class Icon(StrEnum):
     REFRESH = "refresh"
     SEARCH = "search"
     SIDEBAR = "sidebar"
+    STAGES = "stages"
     STOP = "stop"
     TRASH = "trash"
     UNDO = "undo"

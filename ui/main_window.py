@@ -8,16 +8,13 @@ import base64
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QFileDialog,
     QFrame,
     QMainWindow,
-    QMenu,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -27,6 +24,7 @@ from typing_extensions import override
 
 from ui import actions
 from ui.i18n import tr
+from ui.inspector.page import InspectorPage
 from ui.library.page import LibraryPage
 from ui.meters.live import LiveMeters
 from ui.settings.panel import SettingsPanel
@@ -34,7 +32,8 @@ from ui.sidebar.panel import Sidebar
 from ui.theme import MAX_ZOOM, MIN_ZOOM, PANEL_WIDTH, SIDEBAR_WIDTH, ThemeSource, set_look
 from ui.widgets.action_bar import ActionBar
 from ui.widgets.folding import Folding, WidthClass
-from ui.widgets.model_pill import ModelPillState, PillStatus
+from ui.widgets.model_menu import ModelMenu
+from ui.widgets.model_pill import ModelPillState
 from ui.widgets.shortcut_sheet import ShortcutSheet, key_words
 from ui.widgets.side_panel import SidePanel
 from ui.widgets.top_bar import TopBar
@@ -42,6 +41,8 @@ from ui.widgets.top_bar import TopBar
 MIN_SIZE = (380, 420)
 FIRST_SIZE = (1360, 860)
 PANEL_LIMITS = (260, 560)
+# the right panel's tabs, by the names under which the chosen one is remembered
+PANEL_PAGES = ("live", "inspector", "settings")
 ZOOM_STEPS = (0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5)
 
 
@@ -52,6 +53,7 @@ class Pages:
     sidebar: Sidebar
     chat: QWidget
     meters: LiveMeters
+    inspector: InspectorPage
     settings: SettingsPanel
     library: LibraryPage
 
@@ -78,8 +80,6 @@ class MainWindow(QMainWindow):
         self._themes = themes
         self._folding = Folding()
         self._panel_width = PANEL_WIDTH
-        self._recent: tuple[str, ...] = ()
-        self._models_folder = ""
         self._sheet: ShortcutSheet | None = None
         self._top = TopBar(themes, self)
         self._notice = ActionBar(themes, self)
@@ -88,8 +88,7 @@ class MainWindow(QMainWindow):
         self._panel = self._build_panel()
         self._splitter = self._build_splitter()
         self.setCentralWidget(self._splitter)
-        self._model_menu = QMenu(self)
-        self._model_menu.aboutToShow.connect(self._fill_model_menu)
+        self._model_menu = ModelMenu(self)
         self._top.pill.set_menu(self._model_menu)
         self._add_actions()
         self._connect()
@@ -103,14 +102,19 @@ class MainWindow(QMainWindow):
     def set_model_state(self, state: ModelPillState) -> None:
         """Show which model answers, or how its load goes."""
         self._top.pill.set_state(state)
+        self._model_menu.set_status(state.status)
 
     def set_recent_models(self, paths: Sequence[str]) -> None:
         """Models to offer in the menu, latest first."""
-        self._recent = tuple(paths)
+        self._model_menu.set_recent_models(paths)
 
     def set_models_folder(self, folder: str) -> None:
         """Where to look for models while none has been used."""
-        self._models_folder = folder
+        self._model_menu.set_models_folder(folder)
+
+    def choose_model(self) -> None:
+        """Ask for a model file."""
+        self._model_menu.choose_file()
 
     def show_notice(self, text: str, action_label: str | None = None) -> None:
         """Say one sentence under the top bar, with an action where there is one to take."""
@@ -125,6 +129,16 @@ class MainWindow(QMainWindow):
         self._panel.show_page(self._pages.settings)
         self._show_panel(shown=True)
         self._pages.settings.focus_first()
+
+    def show_inspector(self) -> None:
+        """Open the inspector on the view that was shown last."""
+        self._panel.show_page(self._pages.inspector)
+        self._show_panel(shown=True)
+
+    def show_answer(self) -> None:
+        """Open the inspector on where an answer's time went."""
+        self._pages.inspector.show_view("answer")
+        self.show_inspector()
 
     def show_library(self) -> None:
         """Show the models in place of the chat."""
@@ -144,7 +158,7 @@ class MainWindow(QMainWindow):
                 "sidebar": self._folding.wants_sidebar,
                 "panel": self._folding.wants_panel,
                 "panel_width": self._panel_width,
-                "tab": self._panel.current_index,
+                "page": PANEL_PAGES[self._panel.current_index],
             }
         )
 
@@ -153,7 +167,7 @@ class MainWindow(QMainWindow):
         try:
             layout = json.loads(saved)
             geometry = base64.b64decode(layout["geometry"], validate=True)
-            width, tab = int(layout["panel_width"]), int(layout["tab"])
+            width, tab = int(layout["panel_width"]), _tab_of(layout)
             sidebar, panel = bool(layout["sidebar"]), bool(layout["panel"])
         except (ValueError, KeyError, TypeError):
             return
@@ -168,6 +182,7 @@ class MainWindow(QMainWindow):
     def _build_panel(self) -> SidePanel:
         panel = SidePanel(self._themes, self)
         panel.add_page(self._pages.meters, tr("Live"))
+        panel.add_page(self._pages.inspector, tr("Inspector"))
         panel.add_page(self._pages.settings, tr("Settings"))
         return panel
 
@@ -203,6 +218,7 @@ class MainWindow(QMainWindow):
             (actions.SEARCH, self._search),
             (actions.MODEL_MENU, self._top.pill.open_menu),
             (actions.LIBRARY, self._toggle_library),
+            (actions.INSPECTOR, self._open_inspector),
             (actions.SETTINGS, self.show_settings),
             (actions.SIDEBAR, self._toggle_sidebar),
             (actions.PANEL, self._toggle_panel),
@@ -231,65 +247,19 @@ class MainWindow(QMainWindow):
         ):
             button.setAccessibleName(tr(shortcut.label))
             button.setToolTip(f"{tr(shortcut.label)} ({key_words(shortcut.keys)})")
+        menu = self._model_menu
+        menu.library_requested.connect(self.show_library)
+        menu.file_chosen.connect(self.model_file_chosen)
+        menu.recent_chosen.connect(self.recent_model_chosen)
+        menu.reload_requested.connect(self.reload_model_requested)
+        menu.unload_requested.connect(self.unload_model_requested)
+        menu.load_cancel_requested.connect(self.load_cancel_requested)
         self._pages.sidebar.settings_requested.connect(self.show_settings)
         self._pages.sidebar.library_requested.connect(self._toggle_library)
         self._pages.library.closed.connect(self.show_chat)
         self._pages.sidebar.conversation_selected.connect(self._on_chosen)
         self._pages.sidebar.new_chat_requested.connect(self._on_chosen)
         self._themes.changed.connect(self._on_theme)
-
-    # ------------------------------------------------------------------ the model menu
-
-    def _fill_model_menu(self) -> None:
-        menu, status = self._model_menu, self._top.pill.state.status
-        menu.clear()
-        menu.addAction(tr("All models…")).triggered.connect(self.show_library)
-        menu.addAction(tr("Choose a model file…")).triggered.connect(self.choose_model)
-        menu.addAction(tr("Choose a model folder…")).triggered.connect(self._choose_folder)
-        menu.addSeparator()
-        if status is PillStatus.LOADING:
-            menu.addAction(tr("Cancel loading")).triggered.connect(self.load_cancel_requested)
-        reload_action = menu.addAction(tr("Reload"))
-        reload_action.setEnabled(status in {PillStatus.READY, PillStatus.FAILED})
-        reload_action.triggered.connect(self.reload_model_requested)
-        unload = menu.addAction(tr("Unload"))
-        unload.setEnabled(status is PillStatus.READY)
-        unload.triggered.connect(self.unload_model_requested)
-        if self._recent:
-            menu.addSection(tr("Recent models"))
-        for path in self._recent:
-            recent = menu.addAction(Path(path).name)
-            recent.setToolTip(path)
-            recent.setData(path)
-            recent.triggered.connect(self._choose_recent)
-
-    def choose_model(self) -> None:
-        """Ask for a model file."""
-        path, _filter = QFileDialog.getOpenFileName(
-            self,
-            tr("Choose a model file"),
-            self._first_folder(),
-            tr("Models (*.gguf);;All files (*)"),
-        )
-        if path:
-            self.model_file_chosen.emit(path)
-
-    def _choose_folder(self) -> None:
-        path = QFileDialog.getExistingDirectory(
-            self, tr("Choose a model folder"), self._first_folder()
-        )
-        if path:
-            self.model_file_chosen.emit(path)
-
-    def _first_folder(self) -> str:
-        """Beside the model used last, as far as that folder is still there."""
-        folders = (Path(path).parent for path in self._recent)
-        return next((str(folder) for folder in folders if folder.is_dir()), self._models_folder)
-
-    def _choose_recent(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self.recent_model_chosen.emit(str(action.data()))
 
     # ------------------------------------------------------------------ panels
 
@@ -303,6 +273,10 @@ class MainWindow(QMainWindow):
     def _show_panel(self, *, shown: bool) -> None:
         self._folding.show_panel(shown=shown)
         self._apply_folding()
+
+    def _open_inspector(self) -> None:
+        self.show_inspector()
+        self._pages.inspector.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _search(self) -> None:
         self._folding.show_sidebar(shown=True)
@@ -392,3 +366,10 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         self.closing.emit()
         super().closeEvent(event)
+
+
+def _tab_of(layout: dict[str, object]) -> int:
+    """The tab that a kept layout names. Raises KeyError or ValueError."""
+    if "page" not in layout:  # before the inspector came there were two, by number
+        return PANEL_PAGES.index("settings") if layout["tab"] == 1 else 0
+    return PANEL_PAGES.index(str(layout["page"]))

@@ -40,8 +40,16 @@
       <translation>包含 .safetensors 文件的文件夹…</translation>
     </message>
     <message>
+      <source>A narrower cache</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>A small model…</source>
       <translation>小模型…</translation>
+    </message>
+    <message>
+      <source>A token takes {narrow_bytes} of the cache in place of {wide_bytes}.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>About the model</source>
@@ -88,8 +96,28 @@
       <translation>此前读这段对话的是另一个模型：{lost} 个 token 重新读取。</translation>
     </message>
     <message>
+      <source>Answer</source>
+      <translation>回答</translation>
+    </message>
+    <message>
       <source>Answer format</source>
       <translation>回答格式</translation>
+    </message>
+    <message>
+      <source>Answers at once</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Answers stay free text.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Answers with room at once</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Answers with tokens guessed ahead and without, on two kinds of text.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Appearance</source>
@@ -100,12 +128,20 @@
       <translation>架构</translation>
     </message>
     <message>
+      <source>Arithmetic</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Arrived whole, checksum right</source>
       <translation>下载完成，校验通过</translation>
     </message>
     <message>
       <source>As the system</source>
       <translation>跟随系统</translation>
+    </message>
+    <message>
+      <source>Ask something: where an answer's time went is shown here.</source>
+      <translation>提个问题：这里会显示回答的时间花在了哪里。</translation>
     </message>
     <message>
       <source>Asking the hub…</source>
@@ -144,12 +180,20 @@
       <translation>按名称</translation>
     </message>
     <message>
+      <source>Cache</source>
+      <translation>缓存</translation>
+    </message>
+    <message>
       <source>Cancel</source>
       <translation>取消</translation>
     </message>
     <message>
       <source>Cancel loading</source>
       <translation>取消加载</translation>
+    </message>
+    <message>
+      <source>Change</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Change…</source>
@@ -244,6 +288,10 @@
       <translation>配色</translation>
     </message>
     <message>
+      <source>Compare with</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Compares an answer with the cache and without it.</source>
       <translation>比较有缓存和没有缓存时的同一个回答。</translation>
     </message>
@@ -308,12 +356,20 @@
       <translation>删除所选对话</translation>
     </message>
     <message>
+      <source>Delete this run</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Deleted “{title}”</source>
       <translation>已删除“{title}”</translation>
     </message>
     <message>
       <source>Discard</source>
       <translation>丢弃</translation>
+    </message>
+    <message>
+      <source>Divergence from full precision (nats)</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Download</source>
@@ -338,6 +394,30 @@
     <message>
       <source>Download…</source>
       <translation>下载…</translation>
+    </message>
+    <message>
+      <source>Drawing (SVG)…</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Each answer</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Each is measured on the loaded model. A chat goes first.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Each token took {first} at the beginning and {last} after {count} tokens, {change} more: each one reads all the weights and a cache that grows. Answers use memory bandwidth.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Each token took {first} at the beginning and {last} after {count} tokens. It should not become faster: something else kept this machine busy. Measure again.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Each token took {first} at the beginning and {last} after {count} tokens: at this length, reading the weights is what takes the time, not the cache.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Edit message</source>
@@ -368,8 +448,16 @@
       <translation>精确</translation>
     </message>
     <message>
+      <source>Experiment</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Explain in three sentences why the sky is blue.</source>
       <translation>用三句话解释天空为什么是蓝色的。</translation>
+    </message>
+    <message>
+      <source>Export</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>FP32 (largest)</source>
@@ -382,6 +470,10 @@
     <message>
       <source>First token (TTFT)</source>
       <translation>首个 token（TTFT）</translation>
+    </message>
+    <message>
+      <source>First token after {first}, complete after {whole}.</source>
+      <translation>首个 token 用时 {first}，全部完成用时 {whole}。</translation>
     </message>
     <message>
       <source>Fits</source>
@@ -428,6 +520,10 @@
       <translation>先猜出后面几个 token，再用一步全部核对，猜对时更快。开或关，回答都一样。N-gram 查找对话里同样的词后面曾出现什么，不占内存；词表相同的小模型能猜得更多。不划算时会自动暂停。</translation>
     </message>
     <message>
+      <source>Guessing ahead</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Heads</source>
       <translation>注意力头</translation>
     </message>
@@ -452,8 +548,16 @@
       <translation>缓存保存已读内容的精确程度。位数越少，同样的内存能容纳越长的对话；INT4 在长对话中可能使回答有所偏离。</translation>
     </message>
     <message>
+      <source>How many answers of a length have room in the KV cache at once.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>How much the model can see at once: system prompt, conversation and answer together. A longer context needs more memory.</source>
       <translation>模型一次能看到多少内容：系统提示、对话和回答合计。上下文越长，需要的内存越多。</translation>
+    </message>
+    <message>
+      <source>How thorough</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>INT4 (a quarter of it)</source>
@@ -474,6 +578,14 @@
     <message>
       <source>INT8 (nearly exact)</source>
       <translation>INT8（近乎无损）</translation>
+    </message>
+    <message>
+      <source>Inspector</source>
+      <translation>检视器</translation>
+    </message>
+    <message>
+      <source>Intensity</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>It belongs to another program, which should remove it.</source>
@@ -616,8 +728,20 @@
       <translation>正在加载权重</translation>
     </message>
     <message>
+      <source>Long answers</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Long prompts</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Longest answer</source>
       <translation>回答长度上限</translation>
+    </message>
+    <message>
+      <source>Longest wait of the running answer</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Look up</source>
@@ -642,6 +766,10 @@
     <message>
       <source>MMMM yyyy</source>
       <translation>yyyy年M月</translation>
+    </message>
+    <message>
+      <source>Machine</source>
+      <translation>本机</translation>
     </message>
     <message>
       <source>Made first, {time}, once</source>
@@ -772,6 +900,10 @@
       <translation>名称</translation>
     </message>
     <message>
+      <source>Narrower weights</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Needs a reload.</source>
       <translation>需要重新加载。</translation>
     </message>
@@ -840,6 +972,10 @@
       <translation>恢复文字大小</translation>
     </message>
     <message>
+      <source>Not all of it was measured.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Not taken: at least {low}.</source>
       <translation>未采用：最小为 {low}。</translation>
     </message>
@@ -852,6 +988,10 @@
       <translation>未采用：请输入 {low} 到 {high} 之间的数。</translation>
     </message>
     <message>
+      <source>Nothing is measured yet.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Nothing is sent before you press “Look up”.</source>
       <translation>按下“查询”之前不会发送任何内容。</translation>
     </message>
@@ -862,6 +1002,10 @@
     <message>
       <source>On disk</source>
       <translation>磁盘占用</translation>
+    </message>
+    <message>
+      <source>One answer uses ~{one} of the arithmetic this machine can do, {count} use ~{all}: the weights are read once for all of them.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>One full context</source>
@@ -908,6 +1052,14 @@
       <translation>困惑度 {n}</translation>
     </message>
     <message>
+      <source>Picture (PNG)…</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Piece of the prompt</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Precision</source>
       <translation>精度</translation>
     </message>
@@ -936,8 +1088,16 @@
       <translation>提示</translation>
     </message>
     <message>
+      <source>Prompts in pieces</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Queued: it is sent when the model has loaded.</source>
       <translation>已排队：模型加载完成后发送。</translation>
+    </message>
+    <message>
+      <source>Quick</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Quit</source>
@@ -1008,12 +1168,32 @@
       <translation>右侧面板</translation>
     </message>
     <message>
+      <source>Roofline</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Room for answers</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Run</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Runs on</source>
       <translation>运行于</translation>
     </message>
     <message>
       <source>Runs on this computer. Nothing you write leaves it.</source>
       <translation>在本机运行。你写的内容不会离开这台电脑。</translation>
+    </message>
+    <message>
+      <source>Runs on this machine</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Same next token as in full precision</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Sampling</source>
@@ -1092,6 +1272,26 @@
       <translation>缩小文字</translation>
     </message>
     <message>
+      <source>Speed</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Speed of the answer</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Speed of the prompt</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Speed, memory and quality of this model at each precision.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Speed, memory and quality with keys and values in fewer bits.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Starter model</source>
       <translation>入门模型</translation>
     </message>
@@ -1148,6 +1348,10 @@
       <translation>温度</translation>
     </message>
     <message>
+      <source>Text that repeats itself is easy to guess. No answer changes.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>The answer is still being written — Esc stops it</source>
       <translation>回答还在生成：按 Esc 停止</translation>
     </message>
@@ -1172,6 +1376,10 @@
       <translation>提示词缓存已关闭：全部重新读取。</translation>
     </message>
     <message>
+      <source>The chat goes first. The point under way will be measured again.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>The connection broke off; going on in a moment</source>
       <translation>连接中断，稍后自动继续</translation>
     </message>
@@ -1194,6 +1402,14 @@
     <message>
       <source>The engine met a fault of its own; the text so far is kept. Try again; if it fails again, load the model again or with another weight precision.</source>
       <translation>推理引擎自身出错，已有内容已保留。请重试；如果再次失败，请重新加载模型，或换一种权重精度加载。</translation>
+    </message>
+    <message>
+      <source>The file could not be written ({reason}). Choose another place.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>The first token came {short_ms} after a prompt of {short} tokens, and {long_ms} after one of {long}: each further 1,000 prompt tokens cost about {growth}. Prompts use arithmetic.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>The folder of the conversations cannot be written, so nothing was saved. What is on the screen stays there. Check its permissions.</source>
@@ -1244,8 +1460,16 @@
       <translation>测得时间的表格</translation>
     </message>
     <message>
+      <source>The model changed, so the experiment ended early.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>The model file to chat with: a .gguf file, or a folder with safetensors files.</source>
       <translation>用于聊天的模型：一个 .gguf 文件，或包含 safetensors 文件的文件夹。</translation>
+    </message>
+    <message>
+      <source>The model is being loaded.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>The model is in {count} files and {part} is missing. Nothing was changed; put all of them in one folder.</source>
@@ -1272,12 +1496,24 @@
       <translation>模型自带</translation>
     </message>
     <message>
+      <source>The one before stays in force.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>The others are compared with it.</source>
       <translation>其他精度都与它比较。</translation>
     </message>
     <message>
+      <source>The picture could not be written to {path}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>The repository holds a file with an unsafe name ({name}). Nothing was downloaded.</source>
       <translation>仓库中有名称不安全的文件（{name}）。未下载任何内容。</translation>
+    </message>
+    <message>
+      <source>The same answer with the KV cache and without it: without, its time grows square.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>The saved conversations were damaged and could not be read; the file is kept as {path}.</source>
@@ -1296,6 +1532,18 @@
       <translation>随机数的起点。种子、模型和提示都相同时，会得到同样的回答。</translation>
     </message>
     <message>
+      <source>The time between tokens as an answer grows, and its cache with it.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>The time to the first token by the length of the prompt.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>The weights take {narrow_bytes} in place of {wide_bytes}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>There is no model at {path}. Nothing was changed; choose another file.</source>
       <translation>{path} 处没有模型。未做任何更改；请选择其他文件。</translation>
     </message>
@@ -1306,6 +1554,10 @@
     <message>
       <source>This is the chat's first turn since the model was loaded, so the cache held no more.</source>
       <translation>这是模型加载后这段对话的第一轮，所以缓存里没有更多内容。</translation>
+    </message>
+    <message>
+      <source>This machine reads {memory} and computes {flops}.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>This needs {needed} of memory and {available} is free. Choose a shorter context, a smaller precision or a smaller model.</source>
@@ -1320,6 +1572,10 @@
       <translation>无法使用此 Schema：{reason}。</translation>
     </message>
     <message>
+      <source>Thorough, takes minutes</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Thought</source>
       <translation>思考过</translation>
     </message>
@@ -1332,12 +1588,20 @@
       <translation>线程数</translation>
     </message>
     <message>
+      <source>Time between tokens</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Time of each token</source>
       <translation>每个 token 的时间</translation>
     </message>
     <message>
       <source>Time so far</source>
       <translation>累计时间</translation>
+    </message>
+    <message>
+      <source>Time to the first token</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Tints the words that were guessed ahead and found right. Known of answers written since the chat was opened.</source>
@@ -1354,6 +1618,14 @@
     <message>
       <source>Token</source>
       <translation>token</translation>
+    </message>
+    <message>
+      <source>Token of the answer</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Tokens</source>
+      <translation>Token</translation>
     </message>
     <message>
       <source>Too large</source>
@@ -1404,8 +1676,16 @@
       <translation>直到上下文用完</translation>
     </message>
     <message>
+      <source>Use of the arithmetic</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Use the KV cache</source>
       <translation>使用 KV 缓存</translation>
+    </message>
+    <message>
+      <source>Values (CSV)…</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Version</source>
@@ -1414,6 +1694,10 @@
     <message>
       <source>Version {place}</source>
       <translation>版本 {place}</translation>
+    </message>
+    <message>
+      <source>Views of the inspector</source>
+      <translation>检视器的各个视图</translation>
     </message>
     <message>
       <source>Vocabulary</source>
@@ -1448,12 +1732,28 @@
       <translation>权重</translation>
     </message>
     <message>
+      <source>What</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>What a running answer feels of a long prompt, by the size of its pieces.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>What both prompts share is too short to be kept.</source>
       <translation>两次提示词相同的部分太短，不予保留。</translation>
     </message>
     <message>
+      <source>What differs between the two runs</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>What is the cache for?</source>
       <translation>缓存有什么用？</translation>
+    </message>
+    <message>
+      <source>What several answers get together, what each feels, and how busy arithmetic is.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>What the model is told before every conversation, for example how to answer. It costs tokens of the context.</source>
@@ -1464,6 +1764,10 @@
       <translation>此时模型还读哪些内容。任何消息都不会被删除，每个回答都会说明它没有看到什么。</translation>
     </message>
     <message>
+      <source>What the precisions lose is being measured; wait for the end of that.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>What weights and cache may take of the graphics card. Layers that do not fit in it run on the processor, which is slower.</source>
       <translation>权重和缓存最多可占用的显存。放不下的层在 CPU 上运行，速度较慢。</translation>
     </message>
@@ -1472,8 +1776,24 @@
       <translation>当对话超出上下文时</translation>
     </message>
     <message>
+      <source>Where</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Where it was tried, exactly as many were let in.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Where it was tried, the number let in differed by at most {n}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Where models are downloaded from; a mirror, for example. Empty takes the usual hub.</source>
       <translation>从哪里下载模型，例如某个镜像。留空则使用默认仓库。</translation>
+    </message>
+    <message>
+      <source>Where the time went</source>
+      <translation>时间花在哪里</translation>
     </message>
     <message>
       <source>Where the window and its parts are.</source>
@@ -1492,6 +1812,18 @@
       <translation>窗口布局</translation>
     </message>
     <message>
+      <source>With pieces of {small} tokens a running answer waits at most {small_stall} and the prompt {small_ttft}; with the prompt in one piece it is {large_stall} and {large_ttft}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>With tokens guessed ahead, answers come {parts}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>With {narrow}, {share} of the next tokens are those of full precision.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Working out what it needs…</source>
       <translation>正在计算所需内存…</translation>
     </message>
@@ -1506,6 +1838,10 @@
     <message>
       <source>Writing</source>
       <translation>输入</translation>
+    </message>
+    <message>
+      <source>Written to {folder}: {names}</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Yesterday</source>
@@ -1532,12 +1868,28 @@
       <translation>缓存已关闭</translation>
     </message>
     <message>
+      <source>cache {kind}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>calculated</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>code</source>
       <translation>代码</translation>
     </message>
     <message>
+      <source>computes</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>context full</source>
       <translation>上下文已满</translation>
+    </message>
+    <message>
+      <source>context {n}</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>could not be loaded</source>
@@ -1554,6 +1906,10 @@
     <message>
       <source>displaced</source>
       <translation>已被挤出</translation>
+    </message>
+    <message>
+      <source>draft {name}</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>en</source>
@@ -1584,6 +1940,10 @@
       <translation>空闲</translation>
     </message>
     <message>
+      <source>incomplete</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>kept for reuse</source>
       <translation>保留待复用</translation>
     </message>
@@ -1592,12 +1952,24 @@
       <translation>加载</translation>
     </message>
     <message>
+      <source>measured</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>measuring…</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>model load</source>
       <translation>加载模型</translation>
     </message>
     <message>
       <source>model reloaded</source>
       <translation>模型已重新加载</translation>
+    </message>
+    <message>
+      <source>n-grams, random text</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>no answer in time</source>
@@ -1618,6 +1990,10 @@
     <message>
       <source>not stated</source>
       <translation>未注明</translation>
+    </message>
+    <message>
+      <source>nothing</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>on this computer</source>
@@ -1656,6 +2032,10 @@
       <translation>预填充 {rate}</translation>
     </message>
     <message>
+      <source>prose</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>queue</source>
       <translation>排队</translation>
     </message>
@@ -1668,8 +2048,16 @@
       <translation>正在读取提示：{done} / {total} 个 token</translation>
     </message>
     <message>
+      <source>reads</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>ready</source>
       <translation>就绪</translation>
+    </message>
+    <message>
+      <source>repeating text</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>room for {n} tokens</source>
@@ -1720,6 +2108,10 @@
       <translation>当前对话 {used} / {limit} token</translation>
     </message>
     <message>
+      <source>thorough</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>tokenise</source>
       <translation>分词</translation>
     </message>
@@ -1732,6 +2124,10 @@
       <translation>权重</translation>
     </message>
     <message>
+      <source>with guesses</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>with the cache</source>
       <translation>有缓存</translation>
     </message>
@@ -1742,6 +2138,10 @@
     <message>
       <source>with: so far</source>
       <translation>有：累计</translation>
+    </message>
+    <message>
+      <source>without guesses</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>without the cache</source>
@@ -1772,6 +2172,10 @@
       <translation>{total} 个提示 token 中 {cached} 个来自缓存</translation>
     </message>
     <message>
+      <source>{count} answers at once get {all} together in place of {one}, {factor} times as much, and each waits {all_ms} for a token in place of {one_ms}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{count} tokens took {short} with the cache and {long} without it: {factor} times as long. Without it, each new token reads everything before it again, so its time grows with the answer, and the total with the square of its length.</source>
       <translation>{count} 个 token，有缓存用了 {short}，没有缓存用了 {long}，是前者的 {factor} 倍。没有缓存时，每个新 token 都要把前面的内容重读一遍，所以每个 token 的时间随回答变长，总时间则按长度的平方增长。</translation>
     </message>
@@ -1798,6 +2202,10 @@
     <message>
       <source>{done} of {total}</source>
       <translation>{done} / {total}</translation>
+    </message>
+    <message>
+      <source>{factor} times as fast on {text}</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{folder} cannot be read ({reason}). Check its permissions.</source>
@@ -1856,6 +2264,18 @@
       <translation>{name} 使用了当前版本不支持的 {feature}。未做任何更改；请选择其他模型。</translation>
     </message>
     <message>
+      <source>{name}: {share} of what is possible at {intensity}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{narrow} writes {narrow_rate} and {wide} {wide_rate}: {factor} times as fast.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{number} of {count}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{n} earlier messages ({tokens} tokens) were left out of this answer</source>
       <translation>这个回答没有看到较早的 {n} 条消息（{tokens} 个 token）</translation>
     </message>
@@ -1888,12 +2308,28 @@
       <translation>{total} 层中有 {n} 层会在 CPU 上运行。</translation>
     </message>
     <message>
+      <source>{n} point was measured again, because the chat went first</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{n} points were measured again, because the chat went first</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{n} prompt token</source>
       <translation>{n} 个提示 token</translation>
     </message>
     <message>
       <source>{n} prompt tokens</source>
       <translation>{n} 个提示 token</translation>
+    </message>
+    <message>
+      <source>{n} threads</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{n} times</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{n} token</source>
@@ -1926,6 +2362,10 @@
     <message>
       <source>{run}: {done} of {total} tokens</source>
       <translation>{run}：{done} / {total} 个 token</translation>
+    </message>
+    <message>
+      <source>{share} of what is possible there</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{size} a token</source>
@@ -2004,6 +2444,10 @@
     <message>
       <source>~{seconds} s left</source>
       <translation>约剩 {seconds} 秒</translation>
+    </message>
+    <message>
+      <source>~{short_streams} answers of {short} tokens have room in the cache at once, and ~{long_streams} of {long}: context is not free.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>~{size}</source>

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit
 from engine.api import LoadProgress, LoadStage
 from tests.helpers.sample_engine import MODEL
 from ui import actions
+from ui.inspector.page import InspectorPage
 from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
 from ui.meters.live import LiveMeters
@@ -29,6 +30,7 @@ def pages_of(themes):
         Sidebar(themes),
         QLabel("chat"),
         LiveMeters(themes),
+        InspectorPage({"answer": QLabel("answer"), "tokens": QLabel("tokens")}),
         SettingsPanel(SECTIONS, themes),
         LibraryPage(themes),
     )
@@ -105,7 +107,7 @@ def test_settings_open_from_the_list_and_by_key(window):
     press(window, actions.PANEL)
     press(window, actions.SETTINGS)
     assert sides(window) == (True, True)
-    assert window._panel.current_index == 1
+    assert window._panel.current_index == 2
     assert window._pages.settings.isVisible()
     assert not window._pages.meters.isVisible()
 
@@ -135,7 +137,7 @@ def test_zoom_counts_against_the_width(window):
 
 
 def menu_texts(window):
-    window._fill_model_menu()
+    window._model_menu.fill()
     return {action.text(): action for action in window._model_menu.actions() if action.text()}
 
 
@@ -197,12 +199,41 @@ def test_the_layout_is_remembered(window, qtbot):
     other.show()
     assert other.size() == window.size()
     assert sides(other) == (True, False)
-    assert other._panel.current_index == 1
+    assert other._panel.current_index == 2
+
+
+def test_a_layout_of_the_time_before_the_inspector_keeps_its_page(window):
+    for tab, index in ((0, 0), (1, 2)):
+        layout = json.loads(window.save_layout())
+        del layout["page"]
+        window.restore_layout(json.dumps({**layout, "tab": tab}))
+        assert window._panel.current_index == index
+
+
+def test_the_inspector_opens_by_key_on_the_view_shown_last(window, qtbot):
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    inspector = window._pages.inspector
+    inspector.show_view("tokens")
+    press(window, actions.PANEL)
+    press(window, actions.INSPECTOR)
+    assert sides(window) == (True, True)
+    assert inspector.shown == "tokens"
+    assert inspector.isAncestorOf(window.focusWidget())
+    window.show_answer()
+    assert inspector.shown == "answer"
 
 
 @pytest.mark.parametrize(
     "saved",
-    ["", "nonsense", "[]", "{}", json.dumps({"geometry": "!", "panel_width": 1, "tab": 0})],
+    [
+        "",
+        "nonsense",
+        "[]",
+        "{}",
+        json.dumps({"geometry": "!", "panel_width": 1, "tab": 0}),
+        json.dumps({"geometry": "", "panel_width": 1, "page": "attic", "sidebar": 1, "panel": 1}),
+    ],
 )
 def test_a_layout_that_cannot_be_read_is_ignored(window, saved):
     before = window.save_layout()

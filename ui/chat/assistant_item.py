@@ -1,6 +1,7 @@
 """An answer on the page: Markdown, what it waits for, how it ended, and what can be done."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
@@ -9,6 +10,7 @@ from typing_extensions import override
 
 from engine.api import FinishReason, LeftOut
 from ui.chat.message_item import ACTIONS_HEIGHT, MessageItem
+from ui.chat.quiet_line import QuietLine
 from ui.chat.rows import MessageRow, MessageStatus, Reasoning
 from ui.chat.stats_line import (
     describe,
@@ -26,6 +28,8 @@ from ui.theme import BASE_FONT_PX, RADIUS_CARD, ThemeSource, set_look
 from ui.widgets.stage_bar import StageBar
 from ui.widgets.text_button import TextButton
 
+_BAR_REACH = 5  # a bar so thin is hard to hit
+LabelT = TypeVar("LabelT", bound=QLabel)
 _CONTINUABLE = {FinishReason.CANCELLED, FinishReason.MAX_TOKENS}
 
 
@@ -125,6 +129,7 @@ class AssistantItem(MessageItem):
     """Full width; grows while it streams."""
 
     tint_toggled = Signal()
+    inspect = Signal(int)
 
     def __init__(self, look: ThemeSource, row: MessageRow, parent: QWidget) -> None:
         super().__init__(look, row, parent)
@@ -133,7 +138,7 @@ class AssistantItem(MessageItem):
         self.body.selection_changed.connect(self.selection_changed)
         self.body.link_clicked.connect(self.link_clicked)
         self.body.painted.connect(self._report_paint)
-        self.note = self._small_label()
+        self.note = self._small_label(QLabel(self))
         self.thought: ThoughtBlock | None = None  # made for the first reasoning
         self.progress = ProgressLine(look, self)
         self.progress.hide()
@@ -142,7 +147,11 @@ class AssistantItem(MessageItem):
         self.failure.hide()
         self._bar = StageBar(look, self)
         self._bar.hide()
-        self.stats = self._small_label()
+        self.stats = self._small_label(QuietLine(self))
+        for part in (self._bar, self.stats):
+            part.clicked.connect(self._ask_inspect)
+        self._inspect = self._button(tr("Where the time went"), Icon.STAGES)
+        self._inspect.clicked.connect(self._ask_inspect)
         self._regenerate = self._button(tr("Regenerate"), Icon.REFRESH)
         self._regenerate.clicked.connect(self._ask_regenerate)
         self._continue = self._button(tr("Continue"), Icon.PLAY)
@@ -235,6 +244,7 @@ class AssistantItem(MessageItem):
         can_continue = row.status is MessageStatus.PARTIAL or row.reason in _CONTINUABLE
         more = [self._continue] if can_continue else []
         more += [self._guessed] if self._has_guessed else []
+        more += [self._inspect] if row.stats is not None else []
         return (*self.version_actions(), self._copy, self._regenerate, *more)
 
     @override
@@ -263,8 +273,9 @@ class AssistantItem(MessageItem):
             y += height
         if not self._bar.isHidden():
             y += look.px(16)
-            hint = self._bar.sizeHint()
-            self._bar.setGeometry(0, y, min(width, hint.width()), hint.height())
+            hint, reach = self._bar.sizeHint(), look.px(_BAR_REACH)
+            high = hint.height() + 2 * reach
+            self._bar.setGeometry(0, y - reach, min(width, hint.width()), high)
             y += hint.height()
         if not self.stats.isHidden():
             y += look.px(6)
@@ -291,6 +302,7 @@ class AssistantItem(MessageItem):
         self.stats.setVisible(bool(words))
         self.stats.setToolTip(reuse)
         self.stats.setAccessibleDescription(reuse)
+        self.stats.set_clickable(is_clickable=stats is not None)
         self._set_note(row.left_out)
         is_live = row.status is MessageStatus.STREAMING and not row.text
         if row.reasoning is not None or self.thought is not None:
@@ -323,8 +335,7 @@ class AssistantItem(MessageItem):
         self.note.setText("" if left_out is None else left_out_words(left_out))
         self.note.setVisible(left_out is not None)
 
-    def _small_label(self) -> QLabel:
-        label = QLabel(self)
+    def _small_label(self, label: LabelT) -> LabelT:
         label.setWordWrap(True)
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         set_look(label, "small")
@@ -333,6 +344,10 @@ class AssistantItem(MessageItem):
 
     def _report_paint(self) -> None:
         self.painted.emit(self.row.message_id)
+
+    def _ask_inspect(self) -> None:
+        if self.row.stats is not None:
+            self.inspect.emit(self.row.message_id)
 
     def _ask_regenerate(self) -> None:
         self.regenerate.emit(self.row.message_id)

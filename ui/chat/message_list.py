@@ -47,6 +47,7 @@ class MessageList(RingedArea):
     continue_requested = Signal(int)
     version_requested = Signal(int, int)
     link_requested = Signal(str)
+    inspect_requested = Signal(int)
     first_painted = Signal(int, object)
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
@@ -307,6 +308,7 @@ class MessageList(RingedArea):
         item.painted.connect(self._item_painted)
         if isinstance(item, AssistantItem):
             item.tint_toggled.connect(self.toggle_tint)
+            item.inspect.connect(self.inspect_requested)
         item.set_busy(is_busy=self._is_busy)
         item.show()
         self._are_tabs_chained = False

@@ -35,6 +35,7 @@ class ChatPage(QWidget):
     continue_requested = Signal(int)
     version_requested = Signal(int, int)
     link_requested = Signal(str)
+    inspect_requested = Signal(int)
     first_painted = Signal(int, object)
     model_wanted = Signal()
 
@@ -69,6 +70,7 @@ class ChatPage(QWidget):
         messages.continue_requested.connect(self.continue_requested)
         messages.version_requested.connect(self.version_requested)
         messages.first_painted.connect(self.first_painted)
+        messages.inspect_requested.connect(self.inspect_requested)
         messages.link_requested.connect(self._pass_link)
         messages.edit_requested.connect(self._begin_edit)
 

@@ -30,6 +30,7 @@ class InspectorPage(QWidget):
         self._tabs.setExpanding(True)
         self._tabs.setAccessibleName(tr("Views of the inspector"))
         set_look(self._tabs, "views")
+        self.setFocusProxy(self._tabs)  # whoever hands the page the focus means them
         titles = {
             "answer": tr("Answer"),
             "tokens": tr("Tokens"),

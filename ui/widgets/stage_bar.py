@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
@@ -26,10 +26,16 @@ class Stage:
 
 
 class StageBar(QWidget):
-    """Says its parts in words too, as tool tip and accessible description."""
+    """Says its parts in words too, as tool tip and accessible description.
+
+    As thin as its hint however high it is made: the rest can be clicked, too.
+    """
+
+    clicked = Signal()
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._look = look
         self._stages: tuple[Stage, ...] = ()
 
@@ -39,6 +45,17 @@ class StageBar(QWidget):
         self.setToolTip(description)
         self.setAccessibleName(description)
         self.update()
+
+    @override
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Take the press, so that the release comes here."""
+        event.accept()
+
+    @override
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        is_here = self.rect().contains(event.position().toPoint())
+        if is_here and event.button() is Qt.MouseButton.LeftButton:
+            self.clicked.emit()
 
     @override
     def sizeHint(self) -> QSize:
@@ -52,13 +69,15 @@ class StageBar(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         outline = QPainterPath()
-        outline.addRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
+        height = self.sizeHint().height()
+        top = (self.height() - height) / 2
+        outline.addRoundedRect(QRectF(0, top, self.width(), height), height / 2, height / 2)
         painter.setClipPath(outline)
         room = self.width() - _SEAM * (len(self._stages) - 1) - _LEAST * len(self._stages)
         x = 0.0
         for stage in self._stages:
             width = _LEAST + room * stage.duration_ns / total
-            part = QRectF(x, 0, width, self.height())
+            part = QRectF(x, top, width, height)
             painter.fillRect(part, self._look.color(stage.token))
             x += width + _SEAM
         painter.setClipRect(self.rect(), Qt.ClipOperation.NoClip)

@@ -123,3 +123,23 @@ def test_why_the_cache_was_missed_is_told_on_the_line(make_item):
     item = make_item(replace(ROW, stats=AnswerStats(timeline, FinishReason.END_OF_TEXT)))
     assert "other chats needed the room" in item.stats.toolTip()
     assert item.stats.accessibleDescription() == item.stats.toolTip()
+
+
+def test_the_bar_the_line_and_a_button_lead_to_where_the_time_went(qtbot, make_item):
+    item = make_item(ROW)
+    told = []
+    item.inspect.connect(told.append)
+    qtbot.mouseClick(item._bar, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(item.stats, Qt.MouseButton.LeftButton)
+    press(qtbot, item, "Where the time went")
+    assert told == [7, 7, 7]
+    assert "Where the time went" in [stop.accessibleName() for stop in item.tab_stops()]
+
+
+def test_an_answer_without_figures_leads_nowhere(qtbot, make_item):
+    item = make_item(MessageRow(7, "assistant", "Half", status=MessageStatus.PARTIAL))
+    told = []
+    item.inspect.connect(told.append)
+    qtbot.mouseClick(item.stats, Qt.MouseButton.LeftButton)
+    assert "Where the time went" not in names(item)
+    assert told == []

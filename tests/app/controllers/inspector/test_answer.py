@@ -1,0 +1,64 @@
+"""The Answer view is filled while it is seen."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from tests.helpers.fake_engine import Script
+from tests.helpers.reports import make_report
+from ui.inspector.answer.view import AnswerView
+from ui.inspector.page import InspectorPage
+
+
+@pytest.fixture
+def desk(make_desk):
+    desk = make_desk(Script()).begin()
+    desk.window.resize(1360, 860)
+    desk.window.show()
+    return desk
+
+
+@pytest.fixture
+def view(desk):
+    return desk.window.findChild(AnswerView)
+
+
+def _answer(desk, text="Hi"):
+    desk.send(text)
+    desk.play()
+    return desk.rows[-1].message_id
+
+
+def test_one_click_on_the_line_under_an_answer_shows_it(desk, view, qtbot):
+    _answer(desk)
+    assert not view.isVisible()
+    item = desk.page.messages.entries[1].item
+    qtbot.mouseClick(item.stats, Qt.MouseButton.LeftButton)
+    assert view.isVisible()
+    assert "First token" in view.text
+
+
+def test_an_observed_answer_is_shown_as_it_was_reported(desk, view):
+    message_id = _answer(desk)
+    desk.window.show_answer()
+    before = view.text
+    report = make_report(f"{message_id}.1")
+    desk.application.services.bridge.answer_explained.emit(report)
+    assert view.text != before
+
+
+def test_a_hidden_view_is_not_filled(desk, view, monkeypatch):
+    shown = []
+    monkeypatch.setattr(view, "show_report", shown.append)
+    message_id = _answer(desk)
+    bridge = desk.application.services.bridge
+    for _ in range(5):
+        bridge.answer_explained.emit(make_report(f"{message_id}.1"))
+    assert shown == []
+    desk.window.show_inspector()
+    assert len(shown) == 1
+    assert desk.window.findChild(InspectorPage).shown == "answer"
+
+
+def test_without_an_answer_the_view_says_what_it_is_for(desk, view):
+    desk.window.show_answer()
+    assert view.text.startswith("Ask something")

@@ -1,0 +1,1 @@
+"""The Answer view: where the time of one answer went."""
