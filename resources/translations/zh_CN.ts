@@ -41,7 +41,7 @@
     </message>
     <message>
       <source>A narrower cache</source>
-      <translation type="unfinished" />
+      <translation>更窄的缓存</translation>
     </message>
     <message>
       <source>A small model…</source>
@@ -49,7 +49,7 @@
     </message>
     <message>
       <source>A token takes {narrow_bytes} of the cache in place of {wide_bytes}.</source>
-      <translation type="unfinished" />
+      <translation>每个 token 占用缓存 {narrow_bytes}，而不是 {wide_bytes}。</translation>
     </message>
     <message>
       <source>About the model</source>
@@ -105,7 +105,7 @@
     </message>
     <message>
       <source>Answers at once</source>
-      <translation type="unfinished" />
+      <translation>同时回答</translation>
     </message>
     <message>
       <source>Answers stay free text.</source>
@@ -113,11 +113,11 @@
     </message>
     <message>
       <source>Answers with room at once</source>
-      <translation type="unfinished" />
+      <translation>可同时容纳的回答数</translation>
     </message>
     <message>
       <source>Answers with tokens guessed ahead and without, on two kinds of text.</source>
-      <translation type="unfinished" />
+      <translation>在两种文本上，用与不用提前猜测 token 的回答。</translation>
     </message>
     <message>
       <source>Appearance</source>
@@ -129,7 +129,7 @@
     </message>
     <message>
       <source>Arithmetic</source>
-      <translation type="unfinished" />
+      <translation>算力</translation>
     </message>
     <message>
       <source>Arrived whole, checksum right</source>
@@ -193,7 +193,7 @@
     </message>
     <message>
       <source>Change</source>
-      <translation type="unfinished" />
+      <translation>变化</translation>
     </message>
     <message>
       <source>Change…</source>
@@ -289,7 +289,7 @@
     </message>
     <message>
       <source>Compare with</source>
-      <translation type="unfinished" />
+      <translation>对比</translation>
     </message>
     <message>
       <source>Compares an answer with the cache and without it.</source>
@@ -357,7 +357,7 @@
     </message>
     <message>
       <source>Delete this run</source>
-      <translation type="unfinished" />
+      <translation>删除这次运行</translation>
     </message>
     <message>
       <source>Deleted “{title}”</source>
@@ -369,7 +369,7 @@
     </message>
     <message>
       <source>Divergence from full precision (nats)</source>
-      <translation type="unfinished" />
+      <translation>与全精度的散度（nat）</translation>
     </message>
     <message>
       <source>Download</source>
@@ -397,27 +397,27 @@
     </message>
     <message>
       <source>Drawing (SVG)…</source>
-      <translation type="unfinished" />
+      <translation>矢量图（SVG）…</translation>
     </message>
     <message>
       <source>Each answer</source>
-      <translation type="unfinished" />
+      <translation>每个回答</translation>
     </message>
     <message>
       <source>Each is measured on the loaded model. A chat goes first.</source>
-      <translation type="unfinished" />
+      <translation>每项都在已加载的模型上实测；对话优先。</translation>
     </message>
     <message>
       <source>Each token took {first} at the beginning and {last} after {count} tokens, {change} more: each one reads all the weights and a cache that grows. Answers use memory bandwidth.</source>
-      <translation type="unfinished" />
+      <translation>每个 token 开始时耗时 {first}，{count} 个之后为 {last}，多了 {change}：每个 token 都要读一遍全部权重和不断增大的缓存。回答消耗的是内存带宽。</translation>
     </message>
     <message>
       <source>Each token took {first} at the beginning and {last} after {count} tokens. It should not become faster: something else kept this machine busy. Measure again.</source>
-      <translation type="unfinished" />
+      <translation>每个 token 开始时耗时 {first}，{count} 个之后为 {last}。它不该越来越快：可能有别的程序占用了本机。请再测一次。</translation>
     </message>
     <message>
       <source>Each token took {first} at the beginning and {last} after {count} tokens: at this length, reading the weights is what takes the time, not the cache.</source>
-      <translation type="unfinished" />
+      <translation>每个 token 开始时耗时 {first}，{count} 个之后为 {last}：在这个长度上，耗时主要是读取权重，而不是缓存。</translation>
     </message>
     <message>
       <source>Edit message</source>
@@ -449,7 +449,7 @@
     </message>
     <message>
       <source>Experiment</source>
-      <translation type="unfinished" />
+      <translation>实验</translation>
     </message>
     <message>
       <source>Explain in three sentences why the sky is blue.</source>
@@ -457,7 +457,7 @@
     </message>
     <message>
       <source>Export</source>
-      <translation type="unfinished" />
+      <translation>导出</translation>
     </message>
     <message>
       <source>FP32 (largest)</source>
@@ -513,7 +513,7 @@
     </message>
     <message>
       <source>Guesses that were right</source>
-      <translation>猜中率</translation>
+      <translation>猜中的比例</translation>
     </message>
     <message>
       <source>Guesses the next tokens and checks them all in one step, which is faster where they are right. The answers are the same with and without. N-grams look up what followed before in the conversation and need no memory; a small model with the same vocabulary guesses more. It rests where it does not pay.</source>
@@ -521,7 +521,7 @@
     </message>
     <message>
       <source>Guessing ahead</source>
-      <translation type="unfinished" />
+      <translation>提前猜测</translation>
     </message>
     <message>
       <source>Heads</source>
@@ -549,7 +549,7 @@
     </message>
     <message>
       <source>How many answers of a length have room in the KV cache at once.</source>
-      <translation type="unfinished" />
+      <translation>KV 缓存能同时容纳多少个某一长度的回答。</translation>
     </message>
     <message>
       <source>How much the model can see at once: system prompt, conversation and answer together. A longer context needs more memory.</source>
@@ -557,7 +557,7 @@
     </message>
     <message>
       <source>How thorough</source>
-      <translation type="unfinished" />
+      <translation>细致程度</translation>
     </message>
     <message>
       <source>INT4 (a quarter of it)</source>
@@ -585,7 +585,7 @@
     </message>
     <message>
       <source>Intensity</source>
-      <translation type="unfinished" />
+      <translation>计算强度</translation>
     </message>
     <message>
       <source>It belongs to another program, which should remove it.</source>
@@ -729,11 +729,11 @@
     </message>
     <message>
       <source>Long answers</source>
-      <translation type="unfinished" />
+      <translation>长回答</translation>
     </message>
     <message>
       <source>Long prompts</source>
-      <translation type="unfinished" />
+      <translation>长提示</translation>
     </message>
     <message>
       <source>Longest answer</source>
@@ -741,7 +741,7 @@
     </message>
     <message>
       <source>Longest wait of the running answer</source>
-      <translation type="unfinished" />
+      <translation>进行中的回答的最长等待</translation>
     </message>
     <message>
       <source>Look up</source>
@@ -901,7 +901,7 @@
     </message>
     <message>
       <source>Narrower weights</source>
-      <translation type="unfinished" />
+      <translation>更窄的权重</translation>
     </message>
     <message>
       <source>Needs a reload.</source>
@@ -973,7 +973,7 @@
     </message>
     <message>
       <source>Not all of it was measured.</source>
-      <translation type="unfinished" />
+      <translation>没有全部测完。</translation>
     </message>
     <message>
       <source>Not taken: at least {low}.</source>
@@ -989,7 +989,7 @@
     </message>
     <message>
       <source>Nothing is measured yet.</source>
-      <translation type="unfinished" />
+      <translation>还没有测量。</translation>
     </message>
     <message>
       <source>Nothing is sent before you press “Look up”.</source>
@@ -1005,7 +1005,7 @@
     </message>
     <message>
       <source>One answer uses ~{one} of the arithmetic this machine can do, {count} use ~{all}: the weights are read once for all of them.</source>
-      <translation type="unfinished" />
+      <translation>一个回答用到本机算力的 ~{one}，{count} 个用到 ~{all}：权重只需为它们一起读一次。</translation>
     </message>
     <message>
       <source>One full context</source>
@@ -1053,11 +1053,11 @@
     </message>
     <message>
       <source>Picture (PNG)…</source>
-      <translation type="unfinished" />
+      <translation>图片（PNG）…</translation>
     </message>
     <message>
       <source>Piece of the prompt</source>
-      <translation type="unfinished" />
+      <translation>提示的分段</translation>
     </message>
     <message>
       <source>Precision</source>
@@ -1089,7 +1089,7 @@
     </message>
     <message>
       <source>Prompts in pieces</source>
-      <translation type="unfinished" />
+      <translation>分段读提示</translation>
     </message>
     <message>
       <source>Queued: it is sent when the model has loaded.</source>
@@ -1097,7 +1097,7 @@
     </message>
     <message>
       <source>Quick</source>
-      <translation type="unfinished" />
+      <translation>快速</translation>
     </message>
     <message>
       <source>Quit</source>
@@ -1169,15 +1169,15 @@
     </message>
     <message>
       <source>Roofline</source>
-      <translation type="unfinished" />
+      <translation>屋顶线（Roofline）</translation>
     </message>
     <message>
       <source>Room for answers</source>
-      <translation type="unfinished" />
+      <translation>能容纳多少回答</translation>
     </message>
     <message>
       <source>Run</source>
-      <translation type="unfinished" />
+      <translation>运行</translation>
     </message>
     <message>
       <source>Runs on</source>
@@ -1189,11 +1189,11 @@
     </message>
     <message>
       <source>Runs on this machine</source>
-      <translation type="unfinished" />
+      <translation>本机的历次运行</translation>
     </message>
     <message>
       <source>Same next token as in full precision</source>
-      <translation type="unfinished" />
+      <translation>下一个 token 与全精度相同的比例</translation>
     </message>
     <message>
       <source>Sampling</source>
@@ -1273,23 +1273,23 @@
     </message>
     <message>
       <source>Speed</source>
-      <translation type="unfinished" />
+      <translation>速度</translation>
     </message>
     <message>
       <source>Speed of the answer</source>
-      <translation type="unfinished" />
+      <translation>回答的速度</translation>
     </message>
     <message>
       <source>Speed of the prompt</source>
-      <translation type="unfinished" />
+      <translation>提示的速度</translation>
     </message>
     <message>
       <source>Speed, memory and quality of this model at each precision.</source>
-      <translation type="unfinished" />
+      <translation>此模型在各种精度下的速度、内存与质量。</translation>
     </message>
     <message>
       <source>Speed, memory and quality with keys and values in fewer bits.</source>
-      <translation type="unfinished" />
+      <translation>以更少的位保存键和值时的速度、内存与质量。</translation>
     </message>
     <message>
       <source>Starter model</source>
@@ -1349,7 +1349,7 @@
     </message>
     <message>
       <source>Text that repeats itself is easy to guess. No answer changes.</source>
-      <translation type="unfinished" />
+      <translation>重复的文本容易猜中。回答的内容不会改变。</translation>
     </message>
     <message>
       <source>The answer is still being written — Esc stops it</source>
@@ -1377,7 +1377,7 @@
     </message>
     <message>
       <source>The chat goes first. The point under way will be measured again.</source>
-      <translation type="unfinished" />
+      <translation>对话优先。正在测的这一点稍后重测。</translation>
     </message>
     <message>
       <source>The connection broke off; going on in a moment</source>
@@ -1405,11 +1405,11 @@
     </message>
     <message>
       <source>The file could not be written ({reason}). Choose another place.</source>
-      <translation type="unfinished" />
+      <translation>无法写入文件（{reason}）。请换一个位置。</translation>
     </message>
     <message>
       <source>The first token came {short_ms} after a prompt of {short} tokens, and {long_ms} after one of {long}: each further 1,000 prompt tokens cost about {growth}. Prompts use arithmetic.</source>
-      <translation type="unfinished" />
+      <translation>提示为 {short} 个 token 时，首 token 在 {short_ms} 后出现；为 {long} 个时，在 {long_ms} 后出现：提示每多 1,000 个 token，约多花 {growth}。提示消耗的是算力。</translation>
     </message>
     <message>
       <source>The folder of the conversations cannot be written, so nothing was saved. What is on the screen stays there. Check its permissions.</source>
@@ -1461,7 +1461,7 @@
     </message>
     <message>
       <source>The model changed, so the experiment ended early.</source>
-      <translation type="unfinished" />
+      <translation>模型已更换，实验提前结束。</translation>
     </message>
     <message>
       <source>The model file to chat with: a .gguf file, or a folder with safetensors files.</source>
@@ -1469,7 +1469,7 @@
     </message>
     <message>
       <source>The model is being loaded.</source>
-      <translation type="unfinished" />
+      <translation>正在加载模型。</translation>
     </message>
     <message>
       <source>The model is in {count} files and {part} is missing. Nothing was changed; put all of them in one folder.</source>
@@ -1505,7 +1505,7 @@
     </message>
     <message>
       <source>The picture could not be written to {path}.</source>
-      <translation type="unfinished" />
+      <translation>无法将图片写入 {path}。</translation>
     </message>
     <message>
       <source>The repository holds a file with an unsafe name ({name}). Nothing was downloaded.</source>
@@ -1513,7 +1513,7 @@
     </message>
     <message>
       <source>The same answer with the KV cache and without it: without, its time grows square.</source>
-      <translation type="unfinished" />
+      <translation>同一回答，用与不用 KV 缓存：不用时，耗时按平方增长。</translation>
     </message>
     <message>
       <source>The saved conversations were damaged and could not be read; the file is kept as {path}.</source>
@@ -1533,15 +1533,15 @@
     </message>
     <message>
       <source>The time between tokens as an answer grows, and its cache with it.</source>
-      <translation type="unfinished" />
+      <translation>回答变长、缓存随之增大时的 token 间隔。</translation>
     </message>
     <message>
       <source>The time to the first token by the length of the prompt.</source>
-      <translation type="unfinished" />
+      <translation>首 token 时间随提示长度的变化。</translation>
     </message>
     <message>
       <source>The weights take {narrow_bytes} in place of {wide_bytes}.</source>
-      <translation type="unfinished" />
+      <translation>权重占用 {narrow_bytes}，而不是 {wide_bytes}。</translation>
     </message>
     <message>
       <source>There is no model at {path}. Nothing was changed; choose another file.</source>
@@ -1557,7 +1557,7 @@
     </message>
     <message>
       <source>This machine reads {memory} and computes {flops}.</source>
-      <translation type="unfinished" />
+      <translation>本机读取速度 {memory}，算力 {flops}。</translation>
     </message>
     <message>
       <source>This needs {needed} of memory and {available} is free. Choose a shorter context, a smaller precision or a smaller model.</source>
@@ -1573,7 +1573,7 @@
     </message>
     <message>
       <source>Thorough, takes minutes</source>
-      <translation type="unfinished" />
+      <translation>细致，需数分钟</translation>
     </message>
     <message>
       <source>Thought</source>
@@ -1589,7 +1589,7 @@
     </message>
     <message>
       <source>Time between tokens</source>
-      <translation type="unfinished" />
+      <translation>token 间隔（ITL）</translation>
     </message>
     <message>
       <source>Time of each token</source>
@@ -1601,7 +1601,7 @@
     </message>
     <message>
       <source>Time to the first token</source>
-      <translation type="unfinished" />
+      <translation>首 token 时间（TTFT）</translation>
     </message>
     <message>
       <source>Tints the words that were guessed ahead and found right. Known of answers written since the chat was opened.</source>
@@ -1621,7 +1621,7 @@
     </message>
     <message>
       <source>Token of the answer</source>
-      <translation type="unfinished" />
+      <translation>回答的第几个 token</translation>
     </message>
     <message>
       <source>Tokens</source>
@@ -1677,7 +1677,7 @@
     </message>
     <message>
       <source>Use of the arithmetic</source>
-      <translation type="unfinished" />
+      <translation>算力利用率</translation>
     </message>
     <message>
       <source>Use the KV cache</source>
@@ -1685,7 +1685,7 @@
     </message>
     <message>
       <source>Values (CSV)…</source>
-      <translation type="unfinished" />
+      <translation>数据（CSV）…</translation>
     </message>
     <message>
       <source>Version</source>
@@ -1717,7 +1717,7 @@
     </message>
     <message>
       <source>Warming up</source>
-      <translation>正在预热</translation>
+      <translation>预热中</translation>
     </message>
     <message>
       <source>Weight precision</source>
@@ -1733,11 +1733,11 @@
     </message>
     <message>
       <source>What</source>
-      <translation type="unfinished" />
+      <translation>项目</translation>
     </message>
     <message>
       <source>What a running answer feels of a long prompt, by the size of its pieces.</source>
-      <translation type="unfinished" />
+      <translation>长提示按不同大小分段读入时，正在进行的回答受到的影响。</translation>
     </message>
     <message>
       <source>What both prompts share is too short to be kept.</source>
@@ -1745,7 +1745,7 @@
     </message>
     <message>
       <source>What differs between the two runs</source>
-      <translation type="unfinished" />
+      <translation>两次运行的差异</translation>
     </message>
     <message>
       <source>What is the cache for?</source>
@@ -1753,7 +1753,7 @@
     </message>
     <message>
       <source>What several answers get together, what each feels, and how busy arithmetic is.</source>
-      <translation type="unfinished" />
+      <translation>多个回答合计的速度、各自的间隔，以及算力的利用率。</translation>
     </message>
     <message>
       <source>What the model is told before every conversation, for example how to answer. It costs tokens of the context.</source>
@@ -1765,7 +1765,7 @@
     </message>
     <message>
       <source>What the precisions lose is being measured; wait for the end of that.</source>
-      <translation type="unfinished" />
+      <translation>正在测量各精度的损失，请等它结束。</translation>
     </message>
     <message>
       <source>What weights and cache may take of the graphics card. Layers that do not fit in it run on the processor, which is slower.</source>
@@ -1777,15 +1777,15 @@
     </message>
     <message>
       <source>Where</source>
-      <translation type="unfinished" />
+      <translation>位置</translation>
     </message>
     <message>
       <source>Where it was tried, exactly as many were let in.</source>
-      <translation type="unfinished" />
+      <translation>在实际尝试的长度上，放入的数目与计算完全一致。</translation>
     </message>
     <message>
       <source>Where it was tried, the number let in differed by at most {n}.</source>
-      <translation type="unfinished" />
+      <translation>在实际尝试的长度上，放入的数目与计算最多相差 {n}。</translation>
     </message>
     <message>
       <source>Where models are downloaded from; a mirror, for example. Empty takes the usual hub.</source>
@@ -1813,15 +1813,15 @@
     </message>
     <message>
       <source>With pieces of {small} tokens a running answer waits at most {small_stall} and the prompt {small_ttft}; with the prompt in one piece it is {large_stall} and {large_ttft}.</source>
-      <translation type="unfinished" />
+      <translation>每段 {small} 个 token 时，进行中的回答最多等待 {small_stall}，提示需 {small_ttft}；整段读入时分别为 {large_stall} 和 {large_ttft}。</translation>
     </message>
     <message>
       <source>With tokens guessed ahead, answers come {parts}.</source>
-      <translation type="unfinished" />
+      <translation>提前猜测 token 后，回答的速度{parts}。</translation>
     </message>
     <message>
       <source>With {narrow}, {share} of the next tokens are those of full precision.</source>
-      <translation type="unfinished" />
+      <translation>使用 {narrow} 时，{share} 的下一个 token 与全精度相同。</translation>
     </message>
     <message>
       <source>Working out what it needs…</source>
@@ -1841,7 +1841,7 @@
     </message>
     <message>
       <source>Written to {folder}: {names}</source>
-      <translation type="unfinished" />
+      <translation>已写入 {folder}：{names}</translation>
     </message>
     <message>
       <source>Yesterday</source>
@@ -1869,11 +1869,11 @@
     </message>
     <message>
       <source>cache {kind}</source>
-      <translation type="unfinished" />
+      <translation>缓存 {kind}</translation>
     </message>
     <message>
       <source>calculated</source>
-      <translation type="unfinished" />
+      <translation>计算值</translation>
     </message>
     <message>
       <source>code</source>
@@ -1881,7 +1881,7 @@
     </message>
     <message>
       <source>computes</source>
-      <translation type="unfinished" />
+      <translation>计算</translation>
     </message>
     <message>
       <source>context full</source>
@@ -1889,7 +1889,7 @@
     </message>
     <message>
       <source>context {n}</source>
-      <translation type="unfinished" />
+      <translation>上下文 {n}</translation>
     </message>
     <message>
       <source>could not be loaded</source>
@@ -1909,7 +1909,7 @@
     </message>
     <message>
       <source>draft {name}</source>
-      <translation type="unfinished" />
+      <translation>草稿 {name}</translation>
     </message>
     <message>
       <source>en</source>
@@ -1941,7 +1941,7 @@
     </message>
     <message>
       <source>incomplete</source>
-      <translation type="unfinished" />
+      <translation>未完成</translation>
     </message>
     <message>
       <source>kept for reuse</source>
@@ -1953,11 +1953,11 @@
     </message>
     <message>
       <source>measured</source>
-      <translation type="unfinished" />
+      <translation>实测值</translation>
     </message>
     <message>
       <source>measuring…</source>
-      <translation type="unfinished" />
+      <translation>正在测量…</translation>
     </message>
     <message>
       <source>model load</source>
@@ -1969,7 +1969,7 @@
     </message>
     <message>
       <source>n-grams, random text</source>
-      <translation type="unfinished" />
+      <translation>n-gram，随机文本</translation>
     </message>
     <message>
       <source>no answer in time</source>
@@ -1993,7 +1993,7 @@
     </message>
     <message>
       <source>nothing</source>
-      <translation type="unfinished" />
+      <translation>无</translation>
     </message>
     <message>
       <source>on this computer</source>
@@ -2033,7 +2033,7 @@
     </message>
     <message>
       <source>prose</source>
-      <translation type="unfinished" />
+      <translation>普通文章</translation>
     </message>
     <message>
       <source>queue</source>
@@ -2049,7 +2049,7 @@
     </message>
     <message>
       <source>reads</source>
-      <translation type="unfinished" />
+      <translation>读取</translation>
     </message>
     <message>
       <source>ready</source>
@@ -2057,7 +2057,7 @@
     </message>
     <message>
       <source>repeating text</source>
-      <translation type="unfinished" />
+      <translation>重复的文本</translation>
     </message>
     <message>
       <source>room for {n} tokens</source>
@@ -2109,7 +2109,7 @@
     </message>
     <message>
       <source>thorough</source>
-      <translation type="unfinished" />
+      <translation>细致</translation>
     </message>
     <message>
       <source>tokenise</source>
@@ -2125,11 +2125,11 @@
     </message>
     <message>
       <source>with guesses</source>
-      <translation type="unfinished" />
+      <translation>猜测</translation>
     </message>
     <message>
       <source>with the cache</source>
-      <translation>有缓存</translation>
+      <translation>使用缓存</translation>
     </message>
     <message>
       <source>with: each</source>
@@ -2141,11 +2141,11 @@
     </message>
     <message>
       <source>without guesses</source>
-      <translation type="unfinished" />
+      <translation>不猜测</translation>
     </message>
     <message>
       <source>without the cache</source>
-      <translation>没有缓存</translation>
+      <translation>不用缓存</translation>
     </message>
     <message>
       <source>without: each</source>
@@ -2173,11 +2173,11 @@
     </message>
     <message>
       <source>{count} answers at once get {all} together in place of {one}, {factor} times as much, and each waits {all_ms} for a token in place of {one_ms}.</source>
-      <translation type="unfinished" />
+      <translation>{count} 个回答同时进行，合计速度从 {one} 变为 {all}，是原来的 {factor} 倍；每个回答等一个 token 的时间从 {one_ms} 变为 {all_ms}。</translation>
     </message>
     <message>
       <source>{count} tokens took {short} with the cache and {long} without it: {factor} times as long. Without it, each new token reads everything before it again, so its time grows with the answer, and the total with the square of its length.</source>
-      <translation>{count} 个 token，有缓存用了 {short}，没有缓存用了 {long}，是前者的 {factor} 倍。没有缓存时，每个新 token 都要把前面的内容重读一遍，所以每个 token 的时间随回答变长，总时间则按长度的平方增长。</translation>
+      <translation>{count} 个 token 用缓存耗时 {short}，不用则为 {long}，是其 {factor} 倍。不用缓存时，每个新 token 都要把之前的内容重读一遍，所以单个耗时随回答变长，总耗时按长度的平方增长。</translation>
     </message>
     <message>
       <source>{count} · the context is full: earlier messages will be left out</source>
@@ -2205,7 +2205,7 @@
     </message>
     <message>
       <source>{factor} times as fast on {text}</source>
-      <translation type="unfinished" />
+      <translation>在{text}上为 {factor} 倍</translation>
     </message>
     <message>
       <source>{folder} cannot be read ({reason}). Check its permissions.</source>
@@ -2233,7 +2233,7 @@
     </message>
     <message>
       <source>{low} to {high}</source>
-      <translation>{low} 到 {high}</translation>
+      <translation>{low} 至 {high}</translation>
     </message>
     <message>
       <source>{name} (automatic)</source>
@@ -2265,15 +2265,15 @@
     </message>
     <message>
       <source>{name}: {share} of what is possible at {intensity}.</source>
-      <translation type="unfinished" />
+      <translation>{name}：在 {intensity} 处达到上限的 {share}。</translation>
     </message>
     <message>
       <source>{narrow} writes {narrow_rate} and {wide} {wide_rate}: {factor} times as fast.</source>
-      <translation type="unfinished" />
+      <translation>{narrow} 的速度为 {narrow_rate}，{wide} 为 {wide_rate}：快 {factor} 倍。</translation>
     </message>
     <message>
       <source>{number} of {count}</source>
-      <translation type="unfinished" />
+      <translation>第 {number} 项，共 {count} 项</translation>
     </message>
     <message>
       <source>{n} earlier messages ({tokens} tokens) were left out of this answer</source>
@@ -2309,11 +2309,11 @@
     </message>
     <message>
       <source>{n} point was measured again, because the chat went first</source>
-      <translation type="unfinished" />
+      <translation>因对话优先，有 {n} 个点重测</translation>
     </message>
     <message>
       <source>{n} points were measured again, because the chat went first</source>
-      <translation type="unfinished" />
+      <translation>因对话优先，有 {n} 个点重测</translation>
     </message>
     <message>
       <source>{n} prompt token</source>
@@ -2325,11 +2325,11 @@
     </message>
     <message>
       <source>{n} threads</source>
-      <translation type="unfinished" />
+      <translation>{n} 线程</translation>
     </message>
     <message>
       <source>{n} times</source>
-      <translation type="unfinished" />
+      <translation>{n} 倍</translation>
     </message>
     <message>
       <source>{n} token</source>
@@ -2365,7 +2365,7 @@
     </message>
     <message>
       <source>{share} of what is possible there</source>
-      <translation type="unfinished" />
+      <translation>为该处上限的 {share}</translation>
     </message>
     <message>
       <source>{size} a token</source>
@@ -2387,7 +2387,7 @@
     </message>
     <message>
       <source>{time} left</source>
-      <translation>剩余{time}</translation>
+      <translation>剩余 {time}</translation>
     </message>
     <message>
       <source>{title}, answering</source>
@@ -2447,7 +2447,7 @@
     </message>
     <message>
       <source>~{short_streams} answers of {short} tokens have room in the cache at once, and ~{long_streams} of {long}: context is not free.</source>
-      <translation type="unfinished" />
+      <translation>缓存可同时容纳 ~{short_streams} 个 {short} token 的回答，或 ~{long_streams} 个 {long} token 的回答：上下文不是免费的。</translation>
     </message>
     <message>
       <source>~{size}</source>

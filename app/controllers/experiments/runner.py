@@ -1,0 +1,225 @@
+"""Runs the trials of one experiment, one after another, and puts the chat first.
+
+While an answer is written for the user nothing is measured: the trial under way is dropped and
+repeated when the answer has ended.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from time import monotonic
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.controllers.experiments.bench import Bench
+from app.experiments.catalogue import Experiment
+from app.experiments.runs import Run, Setting
+from app.experiments.trials import Ask, EngineTrial, Reading, Seen, Subject, Trial
+from ui.widgets.model_name import model_title
+
+_WARM_UP = EngineTrial("", 0.0, (Ask(64, 8),))
+logger = logging.getLogger(__name__)
+
+
+class Activity(StrEnum):
+    """What the runner does. HELD: it waits for an answer in the chat to end."""
+
+    IDLE = "idle"
+    MEASURING = "measuring"
+    HELD = "held"
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is done of all trials, by their cost, and how long that took without the waits."""
+
+    total: float
+    done: float = 0.0
+    part: float = 0.0
+    spent_s: float = 0.0
+    began_s: float = 0.0
+
+
+class Runner(QObject):
+    """One experiment at a time. ``changed``: it is further; ``ended``: this run is over."""
+
+    changed = Signal()
+    ended = Signal(Run)
+
+    def __init__(self, bench: Bench, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bench = bench
+        self._experiment: Experiment | None = None
+        self._subject: Subject | None = None
+        self._trials: tuple[Trial, ...] = ()
+        self._number = 0
+        self._readings: list[Reading] = []
+        self._failures: list[str] = []
+        self._progress = _Progress(1.0)
+        self._began_at = datetime.now(UTC)
+        self.activity = Activity.IDLE
+        self.num_repeated = 0
+        bench.progressed.connect(self._on_progress)
+        bench.seen.connect(self._on_seen)
+        bench.failed.connect(self._on_failed)
+
+    # ------------------------------------------------------------------ questions
+
+    @property
+    def experiment(self) -> Experiment | None:
+        """What runs; None while nothing does."""
+        return self._experiment
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """What is measured so far."""
+        return tuple(self._readings)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The number of the present trial, from 1, and of all; 0 while the model warms up."""
+        if self._trials and self._trials[0] is _WARM_UP:
+            return self._number, len(self._trials) - 1
+        return self._number + 1, len(self._trials)
+
+    @property
+    def part(self) -> float:
+        """How much is done, 0 to 1."""
+        now = self._progress
+        if self._number >= len(self._trials):
+            return 1.0
+        return min(1.0, (now.done + now.part * self._trials[self._number].cost) / now.total)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By what the trials took so far; None until some of them are done."""
+        part, spent = self.part, self._spent_s()
+        if part < 0.03 or spent < 1.0:
+            return None
+        return spent * (1 - part) / part
+
+    # ------------------------------------------------------------------ calls
+
+    def start(self, experiment: Experiment, subject: Subject, *, is_held: bool) -> None:
+        """Begin; ``is_held``: the user waits for an answer at present."""
+        assert self.activity is Activity.IDLE
+        trials = experiment.plan(subject)
+        if any(isinstance(trial, EngineTrial) for trial in trials):
+            trials = (_WARM_UP, *trials)
+        self._experiment, self._subject, self._trials = experiment, subject, trials
+        self._number, self.num_repeated = 0, 0
+        self._readings = list(experiment.known(subject))
+        self._failures = []
+        self._progress = _Progress(max(1.0, sum(trial.cost for trial in trials)))
+        self._began_at = datetime.now(UTC)
+        self.activity = Activity.HELD
+        if not is_held:
+            self._go_on()
+        self.changed.emit()
+
+    def hold(self) -> None:
+        """An answer was asked for: give way."""
+        if self.activity is Activity.MEASURING:
+            self._progress.spent_s = self._spent_s()
+            self._progress.part = 0.0
+            self.activity = Activity.HELD
+            self.num_repeated += 1
+            self._bench.drop()
+            self.changed.emit()
+
+    def release(self) -> None:
+        """The user waits for nothing any more."""
+        if self.activity is Activity.HELD:
+            self._go_on()
+            self.changed.emit()
+
+    def stop(self) -> None:
+        """End early; what was measured stays."""
+        if self.activity is not Activity.IDLE:
+            self._bench.drop()
+            self._finish(is_complete=False)
+
+    def close(self) -> None:
+        """Leave nothing running, and say nothing any more."""
+        self.activity = Activity.IDLE
+        self._experiment = None
+        self._bench.close()
+
+    # ------------------------------------------------------------------ inside
+
+    def _go_on(self) -> None:
+        self.activity = Activity.MEASURING
+        self._progress.began_s = monotonic()
+        self._progress.part = 0.0
+        if self._number < len(self._trials):
+            self._bench.run(self._trials[self._number])
+        else:
+            self._finish(is_complete=not self._failures)
+
+    def _spent_s(self) -> float:
+        now = self._progress
+        is_measuring = self.activity is Activity.MEASURING
+        return now.spent_s + (monotonic() - now.began_s if is_measuring else 0.0)
+
+    def _next(self) -> None:
+        self._progress.spent_s = self._spent_s()
+        self._progress.done += self._trials[self._number].cost
+        self._number += 1
+        self._go_on()
+        if self.activity is not Activity.IDLE:
+            self.changed.emit()
+
+    @Slot(float)
+    def _on_progress(self, part: float) -> None:
+        if self.activity is Activity.MEASURING:
+            self._progress.part = part
+            self.changed.emit()
+
+    @Slot(Seen)
+    def _on_seen(self, seen: Seen) -> None:
+        if self.activity is not Activity.MEASURING:
+            return
+        experiment, subject = self._experiment, self._subject
+        trial = self._trials[self._number]
+        if experiment is not None and subject is not None and trial is not _WARM_UP:
+            self._readings += experiment.read(subject, trial, seen)
+        self._next()
+
+    @Slot(str)
+    def _on_failed(self, reason: str) -> None:
+        if self.activity is not Activity.MEASURING:
+            return
+        trial = self._trials[self._number]
+        logger.info("A trial of %s failed: %s", trial.series, reason)
+        if isinstance(trial, EngineTrial):  # the others of the same model would fail, too
+            self._failures += [reason] if reason else []
+            self._finish(is_complete=False)
+            return
+        words = f"{trial.label}: {reason}" if trial.label and reason else reason
+        self._failures += [words] if words else []
+        self._next()
+
+    def _finish(self, *, is_complete: bool) -> None:
+        experiment, subject = self._experiment, self._subject
+        assert experiment is not None
+        assert subject is not None
+        self.activity = Activity.IDLE
+        self._experiment = None
+        run = Run(
+            run_id=f"{self._began_at:%Y%m%d-%H%M%S-%f}-{experiment.name}",
+            experiment=experiment.name,
+            depth=subject.depth.value,
+            at=self._began_at.isoformat(timespec="seconds"),
+            setting=Setting.of(subject.info, model_title(subject.info.path, subject.info.name)),
+            readings=tuple(self._readings),
+            is_complete=is_complete,
+            failures=_distinct(self._failures),
+        )
+        self.ended.emit(run)
+        self.changed.emit()
+
+
+def _distinct(sentences: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(sentences))

@@ -1,0 +1,45 @@
+"""Prompts to measure with: real sentences, in an order that no cache has seen.
+
+A prompt begins with a number of its own, so that not even the first block of it is known.
+"""
+
+import random
+import re
+from collections.abc import Iterable
+
+from app.experiments.trials import Text
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]+")
+_FIRST_GUESS = 1.4  # tokens of a word, until a prompt was counted
+_REPEATED = 3  # sentences of a text that repeats itself
+_NUMBER = 10**9
+_FALLBACK = ("The tide comes in and goes out again twice a day, and nobody has to ask it to.",)
+
+
+class Prompts:
+    """Texts of about a wanted number of tokens; ``learn`` makes that exact to some percent."""
+
+    def __init__(self, passages: Iterable[str], rng: random.Random) -> None:
+        found = (s.strip() for text in passages for s in _SENTENCE.findall(text))
+        self._sentences = (
+            tuple(s for s in found if s.isascii() and len(s.split()) > 3) or _FALLBACK
+        )
+        self._rng = rng
+        self._per_word = _FIRST_GUESS
+
+    def text(self, num_tokens: int, kind: Text = Text.PROSE) -> str:
+        """A text that no earlier one begins like."""
+        count = max(1, round(num_tokens / self._per_word))
+        sentences = self._sentences
+        if kind is Text.REPEATING:
+            few = min(_REPEATED, len(sentences))
+            sentences = tuple(self._rng.sample(sentences, few))
+        words = [str(self._rng.randrange(_NUMBER // 10, _NUMBER))]
+        while len(words) < count:
+            words += self._rng.choice(sentences).split()
+        return " ".join(words[:count])
+
+    def learn(self, num_words: int, num_tokens: int) -> None:
+        """So many words were so many tokens."""
+        if num_words >= 16 and num_tokens > 0:
+            self._per_word = min(8.0, max(0.5, num_tokens / num_words))

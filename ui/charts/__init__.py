@@ -1,0 +1,1 @@
+"""Charts painted from plain figures: lines, bars, a roofline, and the table behind each."""
