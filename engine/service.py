@@ -13,9 +13,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.api import (
+    CacheMapped,
     CacheRestored,
     CacheSaved,
     Cancel,
+    CancelInspection,
     Command,
     CountTokens,
     Event,
@@ -24,7 +26,9 @@ from engine.api import (
     Failure,
     Finished,
     FinishReason,
+    InspectTokens,
     LoadModel,
+    MapCache,
     ModelFailed,
     ModelInfo,
     ModelProfiled,
@@ -38,10 +42,12 @@ from engine.api import (
     Shutdown,
     Submit,
     TokensCounted,
+    TokensInspected,
     UnloadModel,
 )
 from engine.errors import EngineError, LoadCancelledError
 from engine.metrics import Throttle, now_ns
+from engine.preload import preload_torch
 from engine.tracing.inspector import AnswerInspector
 
 if TYPE_CHECKING:
@@ -53,6 +59,7 @@ _STATS_INTERVAL_NS = 100_000_000
 
 def _make_core() -> "EngineCore":
     starting_ns = now_ns()
+    preload_torch()
     from engine.core import EngineCore  # noqa: PLC0415 - torch takes long; here it holds nobody up
 
     return EngineCore(starting_ns=starting_ns)
@@ -187,7 +194,14 @@ class EngineService:
     def _handle_small(
         self,
         core: "EngineCore",
-        command: CountTokens | Prioritise | SaveCache | RestoreCache | ProfileModel,
+        command: CountTokens
+        | Prioritise
+        | SaveCache
+        | RestoreCache
+        | MapCache
+        | ProfileModel
+        | InspectTokens
+        | CancelInspection,
     ) -> None:
         match command:
             case CountTokens(ticket, text, messages):
@@ -197,10 +211,16 @@ class EngineService:
                 core.prioritise(request_id, priority)
             case SaveCache(conversation_id, path):
                 self._send(core.save_cache(conversation_id, path))
+            case MapCache(ticket, num_tokens):
+                self._emit(core.map_cache(ticket, num_tokens))
             case RestoreCache(conversation_id, path):
                 self._send(core.restore_cache(conversation_id, path))
             case ProfileModel(ticket, context, prompt_tokens):
                 self._send(core.profile(ticket, context, prompt_tokens))
+            case InspectTokens():
+                self._send(core.inspect_tokens(command))
+            case CancelInspection(ticket):
+                core.cancel_inspection(ticket)
 
     def _cancel(self, core: "EngineCore", command: Cancel) -> None:
         self._cancelled.discard(command.request_id)
@@ -292,10 +312,14 @@ class EngineService:
                 self._on_event(TokensCounted(ticket, None))
             case SaveCache(conversation_id):
                 self._on_event(CacheSaved(conversation_id, 0, 0))
+            case MapCache(ticket):
+                self._on_event(CacheMapped(ticket, ()))
             case RestoreCache(conversation_id):
                 self._on_event(CacheRestored(conversation_id, 0))
             case ProfileModel(ticket):
                 self._on_event(ModelProfiled(ticket, None, failure.message))
+            case InspectTokens(ticket):
+                self._on_event(TokensInspected(ticket, (), failure.message))
             case Cancel(request_id):
                 self._cancelled.discard(request_id)
             case _:

@@ -9,59 +9,19 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from time import perf_counter_ns, thread_time_ns
+from time import perf_counter_ns
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+from tests.perf.gui_timing import ANSWER, TimedApplication, percentiles
 from ui.chat.page import ChatPage
 from ui.chat.rows import MessageRow, MessageStatus
 from ui.theme import LIGHT, ThemeSource, apply_theme
 
-PARAGRAPH = (
-    "Each new token reads **every weight** and the `KV cache` once, so each step moves a little "
-    "more memory than the one before. The weights stay the *same* size.\n\n"
-)
-LIST = "".join(
-    f"{number}. Item {number} with some **bold** words and `code` in a line that wraps around at "
-    "the end of the column, as lists in answers do\n"
-    for number in range(1, 13)
-)
-CODE = (
-    "```python\n"
-    + "def step(plan: Plan) -> Output:\n    return runner.run(plan)\n" * 12
-    + "```\n\n"
-)
-TABLE = "| Layer | Time |\n|:--|--:|\n" + "| attention | 1.2 ms |\n" * 10 + "\n"
-ANSWER = PARAGRAPH * 3 + LIST + "\n" + CODE + TABLE + "> A quote.\n\n" + PARAGRAPH * 2
 TICK_MS = 16
-
-
-class TimedApplication(QApplication):
-    """Notes the longest event, by the clock and by the thread's own CPU time."""
-
-    longest_ns = 0
-    cpu_ns: list[int]
-    longest_what = ""
-    depth = 0
-
-    def notify(self, receiver: QObject, event: QEvent) -> bool:
-        if self.depth:
-            return super().notify(receiver, event)
-        self.depth = 1
-        began, began_cpu = perf_counter_ns(), thread_time_ns()
-        kind = event.type()
-        try:
-            return super().notify(receiver, event)
-        finally:
-            self.depth = 0
-            self.cpu_ns.append(thread_time_ns() - began_cpu)
-            spent = perf_counter_ns() - began
-            if spent > self.longest_ns:
-                self.longest_ns = spent
-                self.longest_what = f"{kind.name} of {type(receiver).__name__}"
 
 
 class Measurement(QObject):
@@ -95,12 +55,6 @@ class Measurement(QObject):
             QApplication.exit()
 
 
-def percentiles(values: list[float]) -> dict[str, float]:
-    ordered = sorted(values)
-    p50, p99 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99)]
-    return {"p50": round(p50, 2), "p99": round(p99, 2), "max": round(ordered[-1], 2)}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -108,7 +62,6 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=500.0)
     arguments = parser.parse_args()
     app = TimedApplication(sys.argv[:1])
-    app.cpu_ns = []
     apply_theme(app, LIGHT)
     page = ChatPage(ThemeSource(LIGHT))
     page.resize(1000, 860)
@@ -126,8 +79,7 @@ def main() -> None:
     measurement: list[Measurement] = []
 
     def begin() -> None:
-        app.longest_ns = 0
-        app.cpu_ns.clear()
+        app.forget()
         measurement.append(Measurement(page, pending, arguments.rate, arguments.seconds))
 
     QTimer.singleShot(1_000, begin)
@@ -139,9 +91,7 @@ def main() -> None:
                 "characters": len(page.messages.entries[len(rows)].text),
                 "show_conversation_ms": round(shown_ms, 1),
                 "late_ms": percentiles(measurement[0].gaps),
-                "longest_event_ms": round(app.longest_ns / 1e6, 2),
-                "event_cpu_ms": percentiles([value / 1e6 for value in app.cpu_ns]),
-                "longest_event": app.longest_what,
+                **app.events(),
             },
             indent=1,
         )
