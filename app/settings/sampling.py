@@ -150,6 +150,7 @@ ANSWER_FORMAT = Section(
             '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}. '
             "Empty: free text.",
             applies="next_answer",
+            is_checked=True,
         ),
     ),
 )

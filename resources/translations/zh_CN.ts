@@ -109,7 +109,7 @@
     </message>
     <message>
       <source>Answers stay free text.</source>
-      <translation type="unfinished" />
+      <translation>回答仍为自由文本。</translation>
     </message>
     <message>
       <source>Answers with room at once</source>
@@ -1497,7 +1497,7 @@
     </message>
     <message>
       <source>The one before stays in force.</source>
-      <translation type="unfinished" />
+      <translation>仍使用之前的 Schema。</translation>
     </message>
     <message>
       <source>The others are compared with it.</source>

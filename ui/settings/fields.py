@@ -29,7 +29,8 @@ class Field:
     ``unit``, ``label``, ``help`` and ``automatic`` are English source text. ``automatic`` names
     what None means ("Automatic"); without it the field always has a value. ``applies`` says when
     a change takes effect: at once, with the next answer, or when the model is loaded again.
-    ``is_secret``: a text that is not shown as it is typed. ``path_label`` names the choice of a
+    ``is_secret``: a text that is not shown as it is typed. ``is_checked``: what is typed is a draft
+    until whoever knows more of it has found it right. ``path_label`` names the choice of a
     file in place of one of the choices.
     """
 
@@ -47,6 +48,7 @@ class Field:
     automatic: str | None = None
     applies: Applies = "now"
     is_secret: bool = False
+    is_checked: bool = False
     path_label: str = ""
 
 

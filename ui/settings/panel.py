@@ -1,6 +1,7 @@
 """The settings page, built from declarations alone.
 
 Shows values it is given and emits valid changes; it stores nothing and knows no single setting.
+Where only somebody else can tell what is valid, it emits a draft, and the change once it is accepted.
 What belongs to one setting and is more than a field is put below it by whoever knows it.
 """
 
@@ -36,6 +37,7 @@ class SettingsPanel(QWidget):
     """All sections under each other, a reload bar above, the model's facts below."""
 
     changed = Signal(str, object)
+    drafted = Signal(str, object)
     reload_requested = Signal()
     model_file_chosen = Signal(str)
     reset_requested = Signal()
@@ -69,9 +71,11 @@ class SettingsPanel(QWidget):
             self.set_value(key, value)
 
     def set_value(self, key: str, value: SettingValue) -> None:
-        """Show one value, without emitting it."""
+        """Show one value, without emitting a change; where there was a draft it is the new one."""
         if (row := self._rows.get(key)) is not None:
             row.set_value(value)
+            if row.field.is_checked:
+                self.drafted.emit(key, value)
 
     def set_reload_needed(self, needed: bool) -> None:  # noqa: FBT001  one plain state
         """Say that changes wait for the model to be loaded again, or no longer."""
@@ -107,6 +111,10 @@ class SettingsPanel(QWidget):
         """Say under a setting what is wrong with its value; empty words: nothing is."""
         if (row := self._rows.get(key)) is not None:
             row.show_problem(words)
+
+    def accept(self, key: str, value: SettingValue) -> None:
+        """A draft was found right: it is a change."""
+        self.changed.emit(key, value)
 
     def place_below(self, key: str, widget: QWidget) -> None:
         """Put a widget under a setting's row."""
@@ -162,7 +170,7 @@ class SettingsPanel(QWidget):
 
     def _field_row(self, field: Field, page: QWidget) -> FieldRow:
         row = FieldRow(field, page)
-        row.changed.connect(self.changed)
+        row.changed.connect(self.drafted if field.is_checked else self.changed)
         if isinstance(row.editor, ModelPathEditor):
             row.editor.file_chosen.connect(self.model_file_chosen)
         self._rows[field.key] = row

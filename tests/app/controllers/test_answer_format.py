@@ -1,4 +1,4 @@
-"""The reason why a schema cannot be used stands under its setting."""
+"""A schema is taken once it can be used; why one cannot stands under its setting."""
 
 import pytest
 
@@ -42,15 +42,22 @@ def panel(qtbot):
 
 
 @pytest.fixture
-def edit(panel):
-    settings, tasks = Settings(), Later()
-    AnswerFormat(panel, settings, tasks, check)
+def settings(panel):
+    settings = Settings()
+    panel.changed.connect(settings.set)
+    return settings
+
+
+@pytest.fixture
+def edit(panel, settings):
+    tasks = Later()
+    checked = AnswerFormat(panel, settings, tasks, check)
 
     def change(text):
-        settings.set("json_schema", text)
-        panel.changed.emit("json_schema", text)
+        panel.row("json_schema").changed.emit("json_schema", text)
         return tasks
 
+    change.checked = checked
     return change
 
 
@@ -60,7 +67,9 @@ def problem(panel):
 
 def test_a_reason_in_one_sentence(panel, edit):
     edit("[]").finish()
-    assert problem(panel) == "This schema cannot be used: it is not a JSON object."
+    assert problem(panel) == (
+        "This schema cannot be used: it is not a JSON object. Answers stay free text."
+    )
     edit("{}").finish()
     assert problem(panel) == ""
 
@@ -77,3 +86,52 @@ def test_an_empty_text_needs_no_check(panel, edit):
     edit("[]").finish()
     assert edit(" ").waiting == []
     assert problem(panel) == ""
+
+
+def test_a_wrong_schema_leaves_the_one_before_in_force(panel, settings, edit):
+    edit("{}").finish()
+    assert settings.text("json_schema") == "{}"
+    edit("[]").finish()
+    assert settings.text("json_schema") == "{}"
+    assert problem(panel).endswith("The one before stays in force.")
+    edit.checked.refresh()  # some other setting was changed
+    assert problem(panel).endswith("The one before stays in force.")
+    edit('{"type": "object"}').finish()
+    assert settings.text("json_schema") == '{"type": "object"}'
+    assert problem(panel) == ""
+
+
+def test_back_to_the_one_in_force_after_a_wrong_one(panel, settings, edit):
+    edit("{}").finish()
+    edit("[]").finish()
+    edit("{}").finish()
+    assert settings.text("json_schema") == "{}"
+    assert problem(panel) == ""
+
+
+def test_a_schema_is_not_in_force_before_it_was_checked(settings, edit):
+    tasks = edit("{}")
+    assert settings.text("json_schema") == ""
+    tasks.finish()
+    assert settings.text("json_schema") == "{}"
+
+
+def test_emptying_takes_effect_at_once(settings, edit):
+    edit("{}").finish()
+    edit("")
+    assert settings.text("json_schema") == ""
+
+
+@pytest.mark.parametrize("before", ["", "{}"])
+def test_a_reset_gives_the_draft_up(panel, settings, edit, before):
+    tasks = edit(before)
+    if before:
+        tasks.finish()
+    edit("[]").finish()
+    settings.set("json_schema", "")
+    panel.set_value("json_schema", "")
+    edit.checked.refresh()
+    assert problem(panel) == ""
+    assert settings.text("json_schema") == ""
+    edit("[]").finish()
+    assert problem(panel), "the same text is looked at again"
