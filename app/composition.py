@@ -12,9 +12,11 @@ from app.controllers.answer_format import AnswerFormat
 from app.controllers.answers import Answers
 from app.controllers.appearance import Appearance
 from app.controllers.branches import BranchController
-from app.controllers.cache_experiment import CacheExperimentController
 from app.controllers.chat import ChatController
 from app.controllers.downloads import DownloadsController
+from app.controllers.experiments.bench import Bench
+from app.controllers.experiments.controller import ExperimentsController
+from app.controllers.experiments.runner import Runner
 from app.controllers.inspector.answer import AnswerInspector
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.kept_caches import KeptCaches
@@ -31,7 +33,8 @@ from app.controllers.precision import PrecisionController
 from app.controllers.services import Services
 from app.controllers.settings import SettingsController
 from app.controllers.sidebar import SidebarController
-from app.paths import Paths
+from app.experiments.prompts import Prompts
+from app.paths import Paths, resources_folder
 from app.quality.evaluation import engine_command, evaluation_arguments
 from app.settings.declared import SHOWN_SECTIONS
 from app.settings.values import Settings
@@ -40,11 +43,11 @@ from app.tasks import SerialTasks, Tasks
 from engine.api import Foresight, ModelOptions, ModelSheet, Precision, PrecisionFit
 from engine.service import EngineService
 from ui.chat.page import ChatPage
+from ui.experiments.page import ExperimentsPage
 from ui.inspector.answer.view import AnswerView
 from ui.inspector.page import InspectorPage
 from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
-from ui.meters.experiment import CacheExperiment
 from ui.meters.live import LiveMeters
 from ui.settings.panel import SettingsPanel
 from ui.settings.precision_panel import PrecisionPanel
@@ -59,7 +62,6 @@ class _Views:
     pages: Pages
     chat: ChatPage
     precisions: PrecisionPanel
-    experiment: CacheExperiment
     inspector: "_InspectorViews"
 
 
@@ -144,6 +146,7 @@ def build(
     for shelf in shelves:
         window.library_opened.connect(shelf.open)
         shelf.changed_settings.connect(page_settings.save)
+    meter = _loss_meter(views.precisions, library, paths.losses)
     controllers = Controllers(
         answers,
         model,
@@ -152,22 +155,14 @@ def build(
         page_settings,
         MetersController(views.pages.meters, chat, answers, model, services.bridge),
         *shelves,
-        _make_precision(views, page_settings, model, library, paths.losses),
+        _make_precision(views, page_settings, model, library, meter),
         KeptCaches(paths.kept_caches, sidebar, answers, model, services),
     )
     application = Application(window, services, controllers, options)
-    for speaker in (
-        model,
-        chat,
-        branches,
-        sidebar,
-        page_settings,
-        *shelves,
-        controllers.precision,
-    ):
-        speaker.notice.connect(application.notify)
+    branches.notice.connect(application.notify)
     answers.save_failed.connect(chat.tell)
     _join(application, views, library)
+    _make_experiments(application, views.pages, meter).keep_in(paths.experiments, library.catalog)
     _make_inspector(application, views)
     return application
 
@@ -176,13 +171,19 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
     """Wire what lives beside a page and is asked for by nobody else."""
     window, services = application.window, application.services
     controllers = application.controllers
+    for speaker in (
+        controllers.model,
+        controllers.chat,
+        controllers.sidebar,
+        controllers.settings,
+        controllers.library,
+        controllers.downloads,
+        controllers.precision,
+    ):
+        speaker.notice.connect(application.notify)
     LinkController(views.chat)
     views.chat.model_wanted.connect(window.choose_model)
     window.tint_requested.connect(views.chat.toggle_tint)
-    experiment = CacheExperimentController(
-        views.experiment, controllers.model, controllers.answers, services.bridge
-    )
-    views.pages.meters.experiment_requested.connect(experiment.open)
     check = EngineInspector().check_schema
     checked = AnswerFormat(views.pages.settings, services.settings, library.catalog, check)
     controllers.settings.changed.connect(checked.refresh)
@@ -202,15 +203,35 @@ def _make_precision(
     settings: SettingsController,
     model: ModelController,
     library: LibraryServices,
-    losses: Path,
+    meter: LossMeter,
 ) -> PrecisionController:
     page = views.precisions
     watch = OutlookWatch(model, library.inspector, library.catalog, page)
     model.changed.connect(watch.refresh)
     MachineRates(Measurement(engine_command(), watch), watch)
-    measurement = Measurement(engine_command(), page)
-    meter = LossMeter(measurement, evaluation_arguments, library.catalog, losses, page)
     return PrecisionController(page, views.pages.settings, settings, watch, meter)
+
+
+def _loss_meter(page: PrecisionPanel, library: LibraryServices, losses: Path) -> LossMeter:
+    measurement = Measurement(engine_command(), page)
+    return LossMeter(measurement, evaluation_arguments, library.catalog, losses, page)
+
+
+def _make_experiments(
+    application: Application, pages: Pages, meter: LossMeter
+) -> ExperimentsController:
+    """Their controller ends with the window, before the engine does."""
+    window, page, bridge = application.window, pages.experiments, application.services.bridge
+    measurement = Measurement(engine_command(), page)
+    bench = Bench(bridge, measurement, Prompts.of(resources_folder() / "passages"), page)
+    model, answers = application.controllers.model, application.controllers.answers
+    experiments = ExperimentsController(page, Runner(bench, page), model, answers, meter)
+    pages.meters.experiment_requested.connect(experiments.open_cache)
+    experiments.opened.connect(window.show_experiments)
+    experiments.notice.connect(application.notify)
+    window.experiments_opened.connect(experiments.refresh)
+    window.closing.connect(experiments.close)
+    return experiments
 
 
 def _library_services(
@@ -246,7 +267,7 @@ def _make_views(themes: ThemeSource) -> _Views:
         inspector=InspectorPage(inspector.by_name()),
         settings=SettingsPanel(SHOWN_SECTIONS, themes),
         library=LibraryPage(themes),
+        experiments=ExperimentsPage(themes),
     )
     pages.settings.place_below("weights", precisions)
-    experiment = CacheExperiment(themes, pages.meters)
-    return _Views(pages, chat, precisions, experiment, inspector)
+    return _Views(pages, chat, precisions, inspector)

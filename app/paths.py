@@ -56,6 +56,11 @@ class Paths:
         return self.data / "losses.json"
 
     @property
+    def experiments(self) -> Path:
+        """What experiments measured, a file a run."""
+        return self.data / "experiments"
+
+    @property
     def kept_caches(self) -> Path:
         """What models have read of conversations, where the user wants it kept."""
         return self.data / "kv"

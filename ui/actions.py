@@ -32,6 +32,7 @@ NEW_LINE = Shortcut("new_line", "Shift+Return", mark("New line"), mark("Writing"
 STOP = Shortcut("stop", "Esc", mark("Stop the answer"), mark("Writing"))
 MODEL_MENU = Shortcut("model_menu", "Ctrl+L", mark("Model menu"), mark("Window"))
 LIBRARY = Shortcut("library", "Ctrl+M", mark("Models"), mark("Window"))
+EXPERIMENTS = Shortcut("experiments", "Ctrl+E", mark("Experiments"), mark("Window"))
 INSPECTOR = Shortcut("inspector", "Ctrl+I", mark("Inspector"), mark("Window"))
 SETTINGS = Shortcut("settings", "Ctrl+,", mark("Settings"), mark("Window"))
 SIDEBAR = Shortcut("sidebar", "Ctrl+B", mark("Show or hide the chats"), mark("Window"))
@@ -53,6 +54,7 @@ SHEET = (
     STOP,
     MODEL_MENU,
     LIBRARY,
+    EXPERIMENTS,
     INSPECTOR,
     SETTINGS,
     SIDEBAR,

@@ -17,6 +17,7 @@ class Icon(StrEnum):
 
     ARROW_DOWN = "arrow-down"
     ARROW_UP = "arrow-up"
+    CHART = "chart"
     CHAT = "chat"
     CHECK = "check"
     CHEVRON_DOWN = "chevron-down"

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from ui import actions
+from ui.experiments.page import ExperimentsPage
 from ui.i18n import tr
 from ui.inspector.page import InspectorPage
 from ui.library.page import LibraryPage
@@ -56,6 +57,7 @@ class Pages:
     inspector: InspectorPage
     settings: SettingsPanel
     library: LibraryPage
+    experiments: ExperimentsPage
 
 
 class MainWindow(QMainWindow):
@@ -72,6 +74,7 @@ class MainWindow(QMainWindow):
     stop_requested = Signal()
     tint_requested = Signal()
     library_opened = Signal()
+    experiments_opened = Signal()
 
     def __init__(self, pages: Pages, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -145,6 +148,12 @@ class MainWindow(QMainWindow):
         self._centre.setCurrentWidget(self._pages.library)
         self.library_opened.emit()
 
+    def show_experiments(self) -> None:
+        """Show the experiments in place of the chat."""
+        self._centre.setCurrentWidget(self._pages.experiments)
+        self.experiments_opened.emit()
+        self._pages.experiments.focus_first()
+
     def show_chat(self) -> None:
         """Show the chat again."""
         self._centre.setCurrentWidget(self._pages.chat)
@@ -199,7 +208,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self._top)
         column.addWidget(line)
         column.addLayout(notice_space)
-        for page in (self._pages.chat, self._pages.library):
+        for page in (self._pages.chat, self._pages.library, self._pages.experiments):
             self._centre.addWidget(page)
         column.addWidget(self._centre, 1)
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
@@ -218,6 +227,7 @@ class MainWindow(QMainWindow):
             (actions.SEARCH, self._search),
             (actions.MODEL_MENU, self._top.pill.open_menu),
             (actions.LIBRARY, self._toggle_library),
+            (actions.EXPERIMENTS, self._toggle_experiments),
             (actions.INSPECTOR, self._open_inspector),
             (actions.SETTINGS, self.show_settings),
             (actions.SIDEBAR, self._toggle_sidebar),
@@ -256,7 +266,9 @@ class MainWindow(QMainWindow):
         menu.load_cancel_requested.connect(self.load_cancel_requested)
         self._pages.sidebar.settings_requested.connect(self.show_settings)
         self._pages.sidebar.library_requested.connect(self._toggle_library)
-        self._pages.library.closed.connect(self.show_chat)
+        self._pages.sidebar.experiments_requested.connect(self._toggle_experiments)
+        for page in (self._pages.library, self._pages.experiments):
+            page.closed.connect(self.show_chat)
         self._pages.sidebar.conversation_selected.connect(self._on_chosen)
         self._pages.sidebar.new_chat_requested.connect(self._on_chosen)
         self._themes.changed.connect(self._on_theme)
@@ -286,6 +298,10 @@ class MainWindow(QMainWindow):
     def _toggle_library(self) -> None:
         is_shown = self._centre.currentWidget() is self._pages.library
         (self.show_chat if is_shown else self.show_library)()
+
+    def _toggle_experiments(self) -> None:
+        is_shown = self._centre.currentWidget() is self._pages.experiments
+        (self.show_chat if is_shown else self.show_experiments)()
 
     def _on_chosen(self, *_chosen: int) -> None:
         self.show_chat()

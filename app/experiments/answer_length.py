@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.experiments.spread import binned, curve
+from app.experiments.spread import binned, curve, ratio
 from app.experiments.trials import Ask, Depth, EngineTrial, Reading, Seen, Subject, Trial
 
 SERIES = "answer"
@@ -39,5 +39,5 @@ def findings(readings: tuple[Reading, ...]) -> Mapping[str, float]:
         "tokens": spreads[-1].x,
         "first_ms": start,
         "last_ms": end,
-        "times": end / start if start else 1.0,
+        "times": ratio(end, start),
     }

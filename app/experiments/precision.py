@@ -5,7 +5,7 @@ Each needs a load of its own, so the engine's command line measures it in a proc
 
 from collections.abc import Mapping
 
-from app.experiments.spread import curve
+from app.experiments.spread import curve, ratio
 from app.experiments.trials import (
     Depth,
     ProgramTrial,
@@ -132,7 +132,7 @@ def findings(readings: tuple[Reading, ...]) -> Mapping[str, float]:
         "wide": speeds[-1].x,
         "narrow_rate": speeds[0].middle,
         "wide_rate": speeds[-1].middle,
-        "times": speeds[0].middle / speeds[-1].middle,
+        "times": ratio(speeds[0].middle, speeds[-1].middle),
         "narrow_bytes": sizes[0].middle,
         "wide_bytes": sizes[-1].middle,
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.experiments.spread import curve
+from app.experiments.spread import curve, ratio
 from app.experiments.trials import (
     NS_PER_MS,
     Ask,
@@ -69,5 +69,5 @@ def findings(readings: tuple[Reading, ...]) -> Mapping[str, float]:
         "short_ms": first.middle,
         "long_tokens": last.x,
         "long_ms": last.middle,
-        "growth_ms": 1_000 * (last.middle - first.middle) / (last.x - first.x),
+        "growth_ms": ratio(1_000 * (last.middle - first.middle), last.x - first.x),
     }

@@ -5,7 +5,9 @@ A prompt begins with a number of its own, so that not even the first block of it
 
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
 
 from app.experiments.trials import Text
 
@@ -19,18 +21,22 @@ _FALLBACK = ("The tide comes in and goes out again twice a day, and nobody has t
 class Prompts:
     """Texts of about a wanted number of tokens; ``learn`` makes that exact to some percent."""
 
-    def __init__(self, passages: Iterable[str], rng: random.Random) -> None:
-        found = (s.strip() for text in passages for s in _SENTENCE.findall(text))
-        self._sentences = (
-            tuple(s for s in found if s.isascii() and len(s.split()) > 3) or _FALLBACK
-        )
+    def __init__(self, texts: Callable[[], Iterable[str]], rng: random.Random) -> None:
+        """``texts`` is called once, for the first prompt."""
+        self._texts = texts
+        self._sentences: tuple[str, ...] = ()
         self._rng = rng
         self._per_word = _FIRST_GUESS
+
+    @classmethod
+    def of(cls, folder: Path) -> "Prompts":
+        """From the texts in a folder and below it."""
+        return cls(partial(_texts_in, folder), random.Random())  # noqa: S311 - no secrets
 
     def text(self, num_tokens: int, kind: Text = Text.PROSE) -> str:
         """A text that no earlier one begins like."""
         count = max(1, round(num_tokens / self._per_word))
-        sentences = self._sentences
+        sentences = self._sentences = self._sentences or _sentences_of(self._texts())
         if kind is Text.REPEATING:
             few = min(_REPEATED, len(sentences))
             sentences = tuple(self._rng.sample(sentences, few))
@@ -43,3 +49,12 @@ class Prompts:
         """So many words were so many tokens."""
         if num_words >= 16 and num_tokens > 0:
             self._per_word = min(8.0, max(0.5, num_tokens / num_words))
+
+
+def _texts_in(folder: Path) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.txt"))]
+
+
+def _sentences_of(texts: Iterable[str]) -> tuple[str, ...]:
+    found = (s.strip() for text in texts for s in _SENTENCE.findall(text))
+    return tuple(s for s in found if s.isascii() and len(s.split()) > 3) or _FALLBACK

@@ -39,6 +39,11 @@ def curve(
     return tuple(sorted(spreads, key=lambda spread: spread.x))
 
 
+def ratio(value: float, base: float) -> float:
+    """How many times ``base`` it is; 0 where that is 0, as only a damaged file says."""
+    return value / base if base else 0.0
+
+
 def binned(values: Iterable[float], most: int) -> tuple[tuple[float, float], ...]:
     """At most ``most`` points (place from 1, mean) of as many neighbours each."""
     whole = list(values)

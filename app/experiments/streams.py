@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from statistics import median
 
-from app.experiments.spread import curve
+from app.experiments.spread import curve, ratio
 from app.experiments.trials import (
     Ask,
     Depth,
@@ -95,13 +95,13 @@ def findings(readings: tuple[Reading, ...]) -> Mapping[str, float]:
     """One stream and the most: their speeds, gaps and shares of the machine's rate."""
     readings = with_use(readings)
     rates, gaps = curve(readings, SERIES, RATE), curve(readings, SERIES, ITL)
-    if len(rates) < 2:
+    if len(rates) < 2 or not gaps:
         return {}
     found = {
         "streams": rates[-1].x,
         "one_rate": rates[0].middle,
         "all_rate": rates[-1].middle,
-        "times": rates[-1].middle / rates[0].middle,
+        "times": ratio(rates[-1].middle, rates[0].middle),
         "one_ms": gaps[0].middle,
         "all_ms": gaps[-1].middle,
     }

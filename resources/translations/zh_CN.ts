@@ -12,6 +12,10 @@
       <translation>（{reason}）</translation>
     </message>
     <message>
+      <source> and </source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>, </source>
       <translation>，</translation>
     </message>
@@ -24,6 +28,10 @@
       <translation>这个回答没有看到较早的 1 条消息（{tokens} 个 token）</translation>
     </message>
     <message>
+      <source>16-bit</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>16-bit (usual)</source>
       <translation>16 位（常用）</translation>
     </message>
@@ -32,8 +40,16 @@
       <translation>.gguf 文件…</translation>
     </message>
     <message>
+      <source>A chat of {limit} tokens, the most there is room for, takes {size}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>A context of up to {n} tokens fits.</source>
       <translation>上下文不超过 {n} 个 token 时够用。</translation>
+    </message>
+    <message>
+      <source>A file for Perfetto and for Chrome's tracing page.</source>
+      <translation>供 Perfetto 和 Chrome 跟踪页面打开的文件。</translation>
     </message>
     <message>
       <source>A folder with .safetensors files…</source>
@@ -176,12 +192,20 @@
       <translation>token 间隔（ITL）</translation>
     </message>
     <message>
+      <source>By kind of layers, this chat's last answer</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>By name</source>
       <translation>按名称</translation>
     </message>
     <message>
       <source>Cache</source>
       <translation>缓存</translation>
+    </message>
+    <message>
+      <source>Cache by kind of layers</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Cancel</source>
@@ -452,12 +476,20 @@
       <translation>实验</translation>
     </message>
     <message>
+      <source>Experiments</source>
+      <translation>实验</translation>
+    </message>
+    <message>
       <source>Explain in three sentences why the sky is blue.</source>
       <translation>用三句话解释天空为什么是蓝色的。</translation>
     </message>
     <message>
       <source>Export</source>
       <translation>导出</translation>
+    </message>
+    <message>
+      <source>FP32</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>FP32 (largest)</source>
@@ -472,8 +504,12 @@
       <translation>首个 token（TTFT）</translation>
     </message>
     <message>
-      <source>First token after {first}, complete after {whole}.</source>
-      <translation>首个 token 用时 {first}，全部完成用时 {whole}。</translation>
+      <source>First token after {first}, complete after {whole}; {stage} took {share} of it.</source>
+      <translation>首个 token 用时 {first}，全部完成用时 {whole}；其中{stage}占 {share}。</translation>
+    </message>
+    <message>
+      <source>First token only</source>
+      <translation>只看首个 token</translation>
     </message>
     <message>
       <source>Fits</source>
@@ -482,6 +518,10 @@
     <message>
       <source>Folders</source>
       <translation>文件夹</translation>
+    </message>
+    <message>
+      <source>Free</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Frequency penalty</source>
@@ -506,6 +546,10 @@
     <message>
       <source>Go on</source>
       <translation>继续</translation>
+    </message>
+    <message>
+      <source>Growth of this chat</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Guess ahead</source>
@@ -560,6 +604,10 @@
       <translation>细致程度</translation>
     </message>
     <message>
+      <source>INT4</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>INT4 (a quarter of it)</source>
       <translation>INT4（四分之一）</translation>
     </message>
@@ -572,12 +620,24 @@
       <translation>INT4 校准（更好，只需生成一次）</translation>
     </message>
     <message>
+      <source>INT8</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>INT8 (half of it, nearly exact)</source>
       <translation>INT8（减半，几乎无损）</translation>
     </message>
     <message>
       <source>INT8 (nearly exact)</source>
       <translation>INT8（近乎无损）</translation>
+    </message>
+    <message>
+      <source>If all layers looked back over everything.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>If every head of the model kept a key and a value of its own.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Inspector</source>
@@ -608,6 +668,10 @@
       <translation>下载之前，需要先接受作者的条款。</translation>
     </message>
     <message>
+      <source>JSON (*.json)</source>
+      <translation>JSON (*.json)</translation>
+    </message>
+    <message>
       <source>JSON Schema</source>
       <translation>JSON Schema</translation>
     </message>
@@ -634,6 +698,10 @@
     <message>
       <source>Keep the first turn and the newest</source>
       <translation>保留第一轮和最新的几轮</translation>
+    </message>
+    <message>
+      <source>Kept</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Kept by other programs</source>
@@ -678,10 +746,6 @@
     <message>
       <source>Leave out {folder}</source>
       <translation>不再查找 {folder}</translation>
-    </message>
-    <message>
-      <source>Length of the answer</source>
-      <translation>回答长度</translation>
     </message>
     <message>
       <source>Licence</source>
@@ -792,8 +856,8 @@
       <translation>正在分配 KV 缓存</translation>
     </message>
     <message>
-      <source>Measure</source>
-      <translation>测量</translation>
+      <source>Map of the cache: {layers}</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Measure again</source>
@@ -810,10 +874,6 @@
     <message>
       <source>Measured on this model over {n} tokens: {part} of the likeliest next tokens are those of FP32; KL divergence {kl} nats; perplexity {perplexity}, with FP32 {reference}.</source>
       <translation>在此模型上测量了 {n} 个 token：{part} 的首选 token 与 FP32 一致；KL 散度 {kl} 奈特；困惑度 {perplexity}，FP32 为 {reference}。</translation>
-    </message>
-    <message>
-      <source>Measures one answer twice on the loaded model: with the KV cache, and computing everything anew for each token. A chat goes first.</source>
-      <translation>用当前模型把同一个回答做两遍：一遍用 KV 缓存，一遍为每个 token 重新计算全部内容。对话优先。</translation>
     </message>
     <message>
       <source>Measuring {name}, {number} of {count}: {part}</source>
@@ -996,6 +1056,10 @@
       <translation>按下“查询”之前不会发送任何内容。</translation>
     </message>
     <message>
+      <source>Of an answer that ended, no chat's any more</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Off</source>
       <translation>关闭</translation>
     </message>
@@ -1060,6 +1124,12 @@
       <translation>提示的分段</translation>
     </message>
     <message>
+      <source>Point at the map to see whose a block is.
+
+</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Precision</source>
       <translation>精度</translation>
     </message>
@@ -1088,6 +1158,10 @@
       <translation>提示</translation>
     </message>
     <message>
+      <source>Prompt: {total} tokens, {cached} from the cache (hatched), {computed} computed</source>
+      <translation>提示：{total} 个 token，{cached} 个来自缓存（斜线），{computed} 个重新计算</translation>
+    </message>
+    <message>
       <source>Prompts in pieces</source>
       <translation>分段读提示</translation>
     </message>
@@ -1102,6 +1176,10 @@
     <message>
       <source>Quit</source>
       <translation>退出</translation>
+    </message>
+    <message>
+      <source>Read a token</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Reading the file</source>
@@ -1134,6 +1212,10 @@
     <message>
       <source>Reload now</source>
       <translation>立即重新加载</translation>
+    </message>
+    <message>
+      <source>Reload the model</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Remembered</source>
@@ -1200,6 +1282,22 @@
       <translation>采样</translation>
     </message>
     <message>
+      <source>Save as JSON…</source>
+      <translation>另存为 JSON…</translation>
+    </message>
+    <message>
+      <source>Save as Perfetto trace…</source>
+      <translation>另存为 Perfetto 跟踪…</translation>
+    </message>
+    <message>
+      <source>Save the trace</source>
+      <translation>保存跟踪</translation>
+    </message>
+    <message>
+      <source>Saved as {path}.</source>
+      <translation>已保存为 {path}。</translation>
+    </message>
+    <message>
       <source>Saved in {folder}</source>
       <translation>保存到 {folder}</translation>
     </message>
@@ -1224,6 +1322,10 @@
       <translation>随机种子</translation>
     </message>
     <message>
+      <source>Sees</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Select all</source>
       <translation>全选</translation>
     </message>
@@ -1238,6 +1340,10 @@
     <message>
       <source>Settings</source>
       <translation>设置</translation>
+    </message>
+    <message>
+      <source>Share</source>
+      <translation>占比</translation>
     </message>
     <message>
       <source>Show all</source>
@@ -1264,8 +1370,16 @@
       <translation>显示或隐藏右侧面板</translation>
     </message>
     <message>
+      <source>Show the latest answer</source>
+      <translation>查看最新的回答</translation>
+    </message>
+    <message>
       <source>Show what was guessed ahead</source>
       <translation>显示提前猜中的文字</translation>
+    </message>
+    <message>
+      <source>Shows the time from Send to the first token alone.</source>
+      <translation>只显示从发送到首个 token 的时间。</translation>
     </message>
     <message>
       <source>Smaller text</source>
@@ -1290,6 +1404,22 @@
     <message>
       <source>Speed, memory and quality with keys and values in fewer bits.</source>
       <translation>以更少的位保存键和值时的速度、内存与质量。</translation>
+    </message>
+    <message>
+      <source>Stage</source>
+      <translation>阶段</translation>
+    </message>
+    <message>
+      <source>Stages of the answer</source>
+      <translation>回答的各个阶段</translation>
+    </message>
+    <message>
+      <source>Stages of the answer over time</source>
+      <translation>各阶段的时间分布</translation>
+    </message>
+    <message>
+      <source>Start (ms)</source>
+      <translation>开始 (ms)</translation>
     </message>
     <message>
       <source>Starter model</source>
@@ -1324,10 +1454,6 @@
       <translation>停止回答</translation>
     </message>
     <message>
-      <source>Stopped.</source>
-      <translation>已停止。</translation>
-    </message>
-    <message>
       <source>Stopped; what has arrived is kept</source>
       <translation>已停止，已下载的部分会保留</translation>
     </message>
@@ -1356,10 +1482,6 @@
       <translation>回答还在生成：按 Esc 停止</translation>
     </message>
     <message>
-      <source>The answer reached the end of the context.</source>
-      <translation>回答已到上下文末尾。</translation>
-    </message>
-    <message>
       <source>The app crashed last time; the report is {path}.</source>
       <translation>应用上次崩溃了；报告保存在 {path}。</translation>
     </message>
@@ -1372,6 +1494,10 @@
       <translation>上次应用在生成 {n} 个回答时意外退出；已生成的部分已保留。</translation>
     </message>
     <message>
+      <source>The cache is shown here once a model is loaded.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>The cache of earlier prompts is off: everything is read anew.</source>
       <translation>提示词缓存已关闭：全部重新读取。</translation>
     </message>
@@ -1382,6 +1508,10 @@
     <message>
       <source>The connection broke off; going on in a moment</source>
       <translation>连接中断，稍后自动继续</translation>
+    </message>
+    <message>
+      <source>The context ends at {context} tokens; the cache's budget is {budget}.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>The conversations could not be reached ({reason}). What is on the screen stays there. Try again.</source>
@@ -1454,10 +1584,6 @@
     <message>
       <source>The makers of {name} want you to accept their terms first. Do that on the hub's page, then put an access token into the settings.</source>
       <translation>{name} 的作者要求先接受其条款。请在仓库网页上接受，然后在设置中填写访问令牌。</translation>
-    </message>
-    <message>
-      <source>The measured times as a table</source>
-      <translation>测得时间的表格</translation>
     </message>
     <message>
       <source>The model changed, so the experiment ended early.</source>
@@ -1540,6 +1666,10 @@
       <translation>首 token 时间随提示长度的变化。</translation>
     </message>
     <message>
+      <source>The trace could not be written to {path}; choose another file.</source>
+      <translation>无法把跟踪写入 {path}，请换一个文件。</translation>
+    </message>
+    <message>
       <source>The weights take {narrow_bytes} in place of {wide_bytes}.</source>
       <translation>权重占用 {narrow_bytes}，而不是 {wide_bytes}。</translation>
     </message>
@@ -1550,6 +1680,10 @@
     <message>
       <source>Thinking…</source>
       <translation>思考中…</translation>
+    </message>
+    <message>
+      <source>This chat has {tokens} tokens now, which take {size}.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>This is the chat's first turn since the model was loaded, so the cache held no more.</source>
@@ -1572,6 +1706,10 @@
       <translation>无法使用此 Schema：{reason}。</translation>
     </message>
     <message>
+      <source>This takes effect when the model is loaded again.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Thorough, takes minutes</source>
       <translation>细致，需数分钟</translation>
     </message>
@@ -1586,6 +1724,10 @@
     <message>
       <source>Threads</source>
       <translation>线程数</translation>
+    </message>
+    <message>
+      <source>Time (ms)</source>
+      <translation>用时 (ms)</translation>
     </message>
     <message>
       <source>Time between tokens</source>
@@ -1616,10 +1758,6 @@
       <translation>今天</translation>
     </message>
     <message>
-      <source>Token</source>
-      <translation>token</translation>
-    </message>
-    <message>
       <source>Token of the answer</source>
       <translation>回答的第几个 token</translation>
     </message>
@@ -1638,6 +1776,10 @@
     <message>
       <source>Top-p</source>
       <translation>Top-p</translation>
+    </message>
+    <message>
+      <source>Trace (*.json)</source>
+      <translation>跟踪文件 (*.json)</translation>
     </message>
     <message>
       <source>Trace of the latest gaps between tokens</source>
@@ -1676,12 +1818,20 @@
       <translation>直到上下文用完</translation>
     </message>
     <message>
+      <source>Use</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Use of the arithmetic</source>
       <translation>算力利用率</translation>
     </message>
     <message>
       <source>Use the KV cache</source>
       <translation>使用 KV 缓存</translation>
+    </message>
+    <message>
+      <source>Use {name} for the KV cache</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Values (CSV)…</source>
@@ -1702,10 +1852,6 @@
     <message>
       <source>Vocabulary</source>
       <translation>词表</translation>
-    </message>
-    <message>
-      <source>Wait for the answer in the chat: it would disturb the measurement.</source>
-      <translation>请等对话中的回答结束，否则会干扰测量。</translation>
     </message>
     <message>
       <source>Waiting for the engine…</source>
@@ -1734,6 +1880,10 @@
     <message>
       <source>What</source>
       <translation>项目</translation>
+    </message>
+    <message>
+      <source>What a full context would take</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>What a running answer feels of a long prompt, by the size of its pieces.</source>
@@ -1768,6 +1918,10 @@
       <translation>正在测量各精度的损失，请等它结束。</translation>
     </message>
     <message>
+      <source>What these {n} tokens would take</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>What weights and cache may take of the graphics card. Layers that do not fit in it run on the processor, which is slower.</source>
       <translation>权重和缓存最多可占用的显存。放不下的层在 CPU 上运行，速度较慢。</translation>
     </message>
@@ -1800,6 +1954,10 @@
       <translation>窗口及其各部分的位置。</translation>
     </message>
     <message>
+      <source>Whole answer</source>
+      <translation>整个回答</translation>
+    </message>
+    <message>
       <source>Will it fit?</source>
       <translation>内存够用吗？</translation>
     </message>
@@ -1822,6 +1980,14 @@
     <message>
       <source>With {narrow}, {share} of the next tokens are those of full precision.</source>
       <translation>使用 {narrow} 时，{share} 的下一个 token 与全精度相同。</translation>
+    </message>
+    <message>
+      <source>Without shared heads</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Without the window</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Working out what it needs…</source>
@@ -1864,6 +2030,22 @@
       <translation>缩放</translation>
     </message>
     <message>
+      <source>a request of no chat</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>an untitled chat</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>begins {time} ms after Send</source>
+      <translation>发送后 {time} ms 开始</translation>
+    </message>
+    <message>
+      <source>budget</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>cache off</source>
       <translation>缓存已关闭</translation>
     </message>
@@ -1876,8 +2058,20 @@
       <translation>计算值</translation>
     </message>
     <message>
+      <source>chunk {number}</source>
+      <translation>第 {number} 块</translation>
+    </message>
+    <message>
+      <source>chunk {number} of {count}</source>
+      <translation>第 {number} 块，共 {count} 块</translation>
+    </message>
+    <message>
       <source>code</source>
       <translation>代码</translation>
+    </message>
+    <message>
+      <source>compressed</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>computes</source>
@@ -1904,6 +2098,10 @@
       <translation>解码 {rate}</translation>
     </message>
     <message>
+      <source>detokenise</source>
+      <translation>转成文本</translation>
+    </message>
+    <message>
       <source>displaced</source>
       <translation>已被挤出</translation>
     </message>
@@ -1928,6 +2126,10 @@
       <translation>首次显示</translation>
     </message>
     <message>
+      <source>first sample</source>
+      <translation>首次采样</translation>
+    </message>
+    <message>
       <source>first token {time}</source>
       <translation>首个 token {time}</translation>
     </message>
@@ -1940,12 +2142,28 @@
       <translation>空闲</translation>
     </message>
     <message>
+      <source>full</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>in use</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>in {n} chunks</source>
+      <translation>，分 {n} 块</translation>
+    </message>
+    <message>
       <source>incomplete</source>
       <translation>未完成</translation>
     </message>
     <message>
       <source>kept for reuse</source>
       <translation>保留待复用</translation>
+    </message>
+    <message>
+      <source>kept, no chat's</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>load</source>
@@ -1994,6 +2212,10 @@
     <message>
       <source>nothing</source>
       <translation>无</translation>
+    </message>
+    <message>
+      <source>now</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>on this computer</source>
@@ -2068,6 +2290,10 @@
       <translation>采样</translation>
     </message>
     <message>
+      <source>shared by chats</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>shown</source>
       <translation>已展开</translation>
     </message>
@@ -2078,6 +2304,10 @@
     <message>
       <source>stopped by you</source>
       <translation>已由你停止</translation>
+    </message>
+    <message>
+      <source>template</source>
+      <translation>模板</translation>
     </message>
     <message>
       <source>text changed</source>
@@ -2120,8 +2350,28 @@
       <translation>token</translation>
     </message>
     <message>
+      <source>tokens {first} to {last}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>tokens {first} to {last} of the prompt</source>
+      <translation>提示的第 {first} 到 {last} 个 token</translation>
+    </message>
+    <message>
       <source>weights</source>
       <translation>权重</translation>
+    </message>
+    <message>
+      <source>while the model decodes</source>
+      <translation>与解码同时进行</translation>
+    </message>
+    <message>
+      <source>whole answer</source>
+      <translation>整个回答</translation>
+    </message>
+    <message>
+      <source>window</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>with guesses</source>
@@ -2132,28 +2382,12 @@
       <translation>使用缓存</translation>
     </message>
     <message>
-      <source>with: each</source>
-      <translation>有：每个</translation>
-    </message>
-    <message>
-      <source>with: so far</source>
-      <translation>有：累计</translation>
-    </message>
-    <message>
       <source>without guesses</source>
       <translation>不猜测</translation>
     </message>
     <message>
       <source>without the cache</source>
       <translation>不用缓存</translation>
-    </message>
-    <message>
-      <source>without: each</source>
-      <translation>无：每个</translation>
-    </message>
-    <message>
-      <source>without: so far</source>
-      <translation>无：累计</translation>
     </message>
     <message>
       <source>working</source>
@@ -2170,6 +2404,10 @@
     <message>
       <source>{cached} of {total} prompt tokens from cache</source>
       <translation>{total} 个提示 token 中 {cached} 个来自缓存</translation>
+    </message>
+    <message>
+      <source>{computed} tokens computed, {cached} from the cache</source>
+      <translation>计算 {computed} 个 token，{cached} 个来自缓存</translation>
     </message>
     <message>
       <source>{count} answers at once get {all} together in place of {one}, {factor} times as much, and each waits {all_ms} for a token in place of {one_ms}.</source>
@@ -2232,6 +2470,18 @@
       <translation>{layers} 层，{heads} 个注意力头，{kv_heads} 个 KV 头</translation>
     </message>
     <message>
+      <source>{layers} that see everything</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{layers} that see {n} tokens</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{layers} with a compressed cache</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{low} to {high}</source>
       <translation>{low} 至 {high}</translation>
     </message>
@@ -2264,6 +2514,14 @@
       <translation>{name} 使用了当前版本不支持的 {feature}。未做任何更改；请选择其他模型。</translation>
     </message>
     <message>
+      <source>{name}, as it is now</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{name}, chosen for the next load</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{name}: {share} of what is possible at {intensity}.</source>
       <translation>{name}：在 {intensity} 处达到上限的 {share}。</translation>
     </message>
@@ -2274,6 +2532,14 @@
     <message>
       <source>{number} of {count}</source>
       <translation>第 {number} 项，共 {count} 项</translation>
+    </message>
+    <message>
+      <source>{n} block</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{n} blocks</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{n} earlier messages ({tokens} tokens) were left out of this answer</source>
@@ -2288,8 +2554,16 @@
       <translation>{n} 个文件</translation>
     </message>
     <message>
+      <source>{n} layer</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{n} layer on the CPU</source>
       <translation>{n} 层在 CPU 上</translation>
+    </message>
+    <message>
+      <source>{n} layers</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{n} layers on the CPU</source>
@@ -2332,6 +2606,10 @@
       <translation>{n} 倍</translation>
     </message>
     <message>
+      <source>{n} tok</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{n} token</source>
       <translation>{n} 个 token</translation>
     </message>
@@ -2360,16 +2638,16 @@
       <translation>{drafted} 次猜测中对了 {right} 次</translation>
     </message>
     <message>
-      <source>{run}: {done} of {total} tokens</source>
-      <translation>{run}：{done} / {total} 个 token</translation>
-    </message>
-    <message>
       <source>{share} of what is possible there</source>
       <translation>为该处上限的 {share}</translation>
     </message>
     <message>
       <source>{size} a token</source>
       <translation>每个 token {size}</translation>
+    </message>
+    <message>
+      <source>{size} in all</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{size} on the disk:
@@ -2396,6 +2674,10 @@
     <message>
       <source>{total} prompt tokens</source>
       <translation>{total} 个提示 token</translation>
+    </message>
+    <message>
+      <source>{used} of {whole} hold something</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{used} tokens (trained for {trained})</source>
@@ -2456,6 +2738,14 @@
     <message>
       <source>“{name}” is not a repository. Write owner/name, as on the hub's page.</source>
       <translation>“{name}”不是仓库名。请按网页上的写法输入：作者/名称。</translation>
+    </message>
+    <message>
+      <source>“{title}”</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>“{words}”</source>
+      <translation>“{words}”</translation>
     </message>
     <message>
       <source>简体中文</source>

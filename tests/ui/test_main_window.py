@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit
 from engine.api import LoadProgress, LoadStage
 from tests.helpers.sample_engine import MODEL
 from ui import actions
+from ui.experiments.page import ExperimentsPage
 from ui.inspector.page import InspectorPage
 from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
@@ -33,6 +34,7 @@ def pages_of(themes):
         InspectorPage({"answer": QLabel("answer"), "tokens": QLabel("tokens")}),
         SettingsPanel(SECTIONS, themes),
         LibraryPage(themes),
+        ExperimentsPage(themes),
     )
 
 

@@ -54,6 +54,7 @@ class Sidebar(QWidget):
     search_changed = Signal(str)
     settings_requested = Signal()
     library_requested = Signal()
+    experiments_requested = Signal()
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,9 +82,11 @@ class Sidebar(QWidget):
         self._undo = ActionBar(themes, self, closable=False)
         self._undo.triggered.connect(self._take_back)
         self._library = QPushButton(tr("Models"), self)
+        self._experiments = QPushButton(tr("Experiments"), self)
         self._settings = QPushButton(tr("Settings"), self)
         for button, wanted in (
             (self._library, self.library_requested),
+            (self._experiments, self.experiments_requested),
             (self._settings, self.settings_requested),
         ):
             set_look(button, "nav")
@@ -210,14 +213,15 @@ class Sidebar(QWidget):
         layout.addWidget(self._list, 1)
         layout.addWidget(self._empty, 1)
         layout.addWidget(self._undo)
-        layout.addWidget(self._library)
-        layout.addWidget(self._settings)
+        for widget in (self._library, self._experiments, self._settings):
+            layout.addWidget(widget)
         self._show_empty_state()
         self.setTabOrder(self._new_chat, self._search)
         self.setTabOrder(self._search, self._list)
         self.setTabOrder(self._list, self._undo.action_button)
         self.setTabOrder(self._undo.action_button, self._library)
-        self.setTabOrder(self._library, self._settings)
+        self.setTabOrder(self._library, self._experiments)
+        self.setTabOrder(self._experiments, self._settings)
 
     # ------------------------------------------------------------------ what the user does
 
@@ -284,7 +288,11 @@ class Sidebar(QWidget):
 
     def _on_theme(self) -> None:
         size = self._themes.px(ICON)
-        for button, icon in ((self._library, Icon.FOLDER), (self._settings, Icon.GEAR)):
+        for button, icon in (
+            (self._library, Icon.FOLDER),
+            (self._experiments, Icon.CHART),
+            (self._settings, Icon.GEAR),
+        ):
             button.setIcon(make_icon(icon, self._themes.color("muted"), size))
             button.setIconSize(QSize(size, size))
         self._list.scheduleDelayedItemsLayout()

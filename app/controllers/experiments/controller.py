@@ -118,6 +118,7 @@ class ExperimentsController(QObject):
         subject = Subject(info, Depth(depth), losses)
         is_held = bool(self._answers.generating())
         self._runner.start(BY_NAME[self._name], subject, is_held=is_held)
+        self._show()
 
     @Slot(str)
     def remove(self, run_id: str) -> None:
@@ -167,7 +168,7 @@ class ExperimentsController(QObject):
                 self._chosen, self._other = run.run_id, ""
         elif run.failures:
             self.notice.emit(" ".join(run.failures))
-        self._show_soon.call()
+        self._show()
 
     @Slot()
     def _on_model(self) -> None:

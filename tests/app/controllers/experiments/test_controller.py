@@ -1,0 +1,157 @@
+"""The page over a scripted engine: run, stop, give way to the chat, keep, show again, compare."""
+
+import json
+
+import pytest
+
+from engine.api import Failure, ModelOptions
+from engine.errors import OutOfMemoryError
+from tests.helpers.fake_engine import Script
+from ui.experiments.page import ExperimentsPage
+from ui.meters.live import LiveMeters
+
+
+def page_of(desk):
+    return desk.window.findChild(ExperimentsPage)
+
+
+def start(desk, name="answer"):
+    page = page_of(desk)
+    desk.window.show_experiments()
+    page.choose(name)
+    page.details.run_requested.emit("quick")
+    return page
+
+
+def play(desk, page):
+    for _ in range(40):
+        if not page.details._state.running:
+            return
+        desk.play()
+        desk.qtbot.wait(1)
+    pytest.fail("the experiment does not end")
+
+
+def state(page):
+    return page.details._state
+
+
+@pytest.fixture
+def desk(make_desk):
+    return make_desk(Script(pieces=("a ",) * 64)).begin()
+
+
+def test_the_link_beside_the_cache_meter_opens_its_experiment(desk):
+    desk.window.findChild(LiveMeters).experiment_requested.emit()
+    page = page_of(desk)
+    assert desk.window._centre.currentWidget() is page
+    assert page.details._title.text() == "What is the cache for?"
+
+
+def test_the_same_answer_with_the_cache_and_without_it(desk, isolated_home):
+    page = start(desk, "cache")
+    assert state(page).running == "cache"
+    play(desk, page)
+    _warm_up, kept, anew = desk.engine.requests
+    assert (kept.kv_cache, anew.kv_cache) == (True, False)
+    assert not kept.guess_ahead
+    assert kept.params.max_tokens == anew.params.max_tokens == 256
+    assert {request.priority for request in desk.engine.requests} == {-1}
+    assert desk.texts == []
+    assert page.details._sentence.text().startswith("64 tokens took")
+    titles = [chart.title for chart in page.details.figures.charts]
+    assert titles == ["Time of each token", "Time so far"]
+    (file,) = (isolated_home / "experiments").iterdir()
+    kept_run = json.loads(file.read_text("utf-8"))
+    assert kept_run["setting"]["machine"] == "Test CPU"
+    assert kept_run["is_complete"] is True
+
+
+def test_a_prompt_is_new_each_time(desk):
+    page = start(desk, "prompt")
+    play(desk, page)
+    prompts = [request.prompt for request in desk.engine.requests]
+    assert len({prompt[:12] for prompt in prompts}) == len(prompts)
+    lengths = [len(prompt.split()) for prompt in prompts[1:7]]
+    assert lengths == sorted(lengths)
+
+
+def test_a_stop_keeps_what_was_measured(desk):
+    page = start(desk, "prompt")
+    desk.play()
+    desk.play()
+    desk.qtbot.wait(1)
+    page.details.stop_requested.emit()
+    desk.qtbot.waitUntil(lambda: not state(page).running)
+    assert "Not all of it was measured." in page.details._notes.text()
+    desk.play()
+    assert desk.engine.is_idle
+
+
+def test_the_chat_goes_first_and_the_point_is_measured_again(desk):
+    page = start(desk, "answer")
+    desk.play()  # the warm-up
+    desk.step(10)
+    desk.send("Hello")
+    desk.qtbot.waitUntil(lambda: state(page).words.startswith("The chat goes first."))
+    first = len(desk.engine.requests)
+    desk.play()
+    assert desk.texts[0] == "Hello"
+    desk.qtbot.waitUntil(lambda: "measured again" in state(page).words)
+    play(desk, page)
+    # the warm-up, a point that was dropped, the chat, and both repeats
+    assert len(desk.engine.requests) == first + 3 or len(desk.engine.requests) == first + 2
+    dropped, again = desk.engine.requests[1], desk.engine.requests[-1]
+    assert dropped.params == again.params
+    assert dropped.prompt != again.prompt
+
+
+def test_without_a_model_it_says_why_not(make_desk):
+    desk = make_desk(Script(pieces=("a ",)))
+    page = page_of(desk)
+    desk.window.show_experiments()
+    assert state(page).reason == "Load a model first."
+    assert not page.details.start.isEnabled()
+    desk.begin()
+    desk.qtbot.waitUntil(page.details.start.isEnabled)
+    assert state(page).reason == ""
+
+
+def test_another_model_ends_it(desk):
+    page = start(desk, "answer")
+    desk.step(3)
+    desk.application.services.bridge.load(ModelOptions("/other.gguf"))
+    desk.play()
+    desk.qtbot.waitUntil(lambda: not state(page).running)
+
+
+def test_a_failure_is_told_in_its_own_words(make_desk):
+    failure = Failure.of(OutOfMemoryError("The cache is full; use a shorter prompt."))
+    desk = make_desk(Script(pieces=(), failure=failure)).begin()
+    page = start(desk, "answer")
+    desk.play()
+    desk.qtbot.waitUntil(lambda: not state(page).running)
+    assert desk.shown_notice != ""
+
+
+def test_runs_come_back_and_two_can_be_compared(desk, make_desk):
+    for _ in range(2):
+        play(desk, start(desk, "answer"))
+    desk.close()
+    again = make_desk(Script(pieces=("a ",) * 64)).begin()
+    page = page_of(again)
+    again.window.show_experiments()
+    page.choose("answer")
+    past = page.details.past
+    assert past.list.count() == 2
+    past.other.setCurrentIndex(1)
+    past.other.activated.emit(1)
+    chart = page.details.figures.charts[0]
+    assert len(chart._figure.series) == 2
+    table = page.details.figures._differences
+    assert not table.isHidden()
+    assert table.rowCount() > 3
+    assert table.item(0, 0).text() == "Time between tokens"
+    past._remove.click()
+    assert past.list.count() == 1
+    assert len(list(again.paths.experiments.iterdir())) == 1
