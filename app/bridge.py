@@ -17,6 +17,7 @@ from engine.api import (
     AnswerReport,
     CacheRestored,
     CacheSaved,
+    CancelInspection,
     Command,
     CountTokens,
     EngineStats,
@@ -25,6 +26,8 @@ from engine.api import (
     ExportTrace,
     Finished,
     GenerationRequest,
+    InspectionProgress,
+    InspectTokens,
     LoadModel,
     LoadProgress,
     Message,
@@ -43,6 +46,7 @@ from engine.api import (
     SaveCache,
     Submit,
     TokensCounted,
+    TokensInspected,
     TokensProduced,
     TraceExported,
     TraceFormat,
@@ -92,6 +96,8 @@ class EngineBridge(QObject):
     cache_saved = Signal(CacheSaved)
     cache_restored = Signal(CacheRestored)
     model_profiled = Signal(ModelProfiled)
+    inspection_progressed = Signal(InspectionProgress)
+    tokens_inspected = Signal(TokensInspected)
     stats_changed = Signal(EngineStats)
     answer_explained = Signal(AnswerReport)
     trace_exported = Signal(TraceExported)
@@ -164,6 +170,25 @@ class EngineBridge(QObject):
         self._next_ticket += 1
         self._engine.post(ProfileModel(self._next_ticket, context, prompt_tokens))
         return self._next_ticket
+
+    def inspect_tokens(
+        self,
+        messages: tuple[Message, ...],
+        answer: str,
+        answer_ids: tuple[int, ...] | None = None,
+        *,
+        reasoning: str = "",
+    ) -> int:
+        """Look at an answer's tokens; ``tokens_inspected`` follows with the ticket."""
+        self._next_ticket += 1
+        ticket = self._next_ticket
+        asked = InspectTokens(ticket, messages, answer, answer_ids, reasoning=reasoning)
+        self._engine.post(asked)
+        return ticket
+
+    def cancel_inspection(self, ticket: int) -> None:
+        """Say that nobody waits for these tokens any more."""
+        self._engine.post(CancelInspection(ticket))
 
     def explain(self, request_id: str) -> None:
         """Ask for an answer's report as of now; ``answer_explained`` follows."""
@@ -239,8 +264,19 @@ class EngineBridge(QObject):
             case _:
                 self._emit_inspection(event)
 
-    def _emit_inspection(self, event: AnswerExplained | TraceExported | ModelProfiled) -> None:
+    def _emit_inspection(
+        self,
+        event: AnswerExplained
+        | TraceExported
+        | ModelProfiled
+        | InspectionProgress
+        | TokensInspected,
+    ) -> None:
         match event:
+            case InspectionProgress():
+                self.inspection_progressed.emit(event)
+            case TokensInspected():
+                self.tokens_inspected.emit(event)
             case AnswerExplained(report):
                 self.answer_explained.emit(report)
             case TraceExported():

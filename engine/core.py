@@ -22,6 +22,7 @@ from engine.api import (
     Event,
     Failure,
     GenerationRequest,
+    InspectTokens,
     LoadProgress,
     LoadStage,
     Message,
@@ -32,6 +33,7 @@ from engine.api import (
     ModelReady,
     ModelUnloaded,
     RequestFailed,
+    TokensInspected,
 )
 from engine.devices import read_gpu_memory
 from engine.errors import (
@@ -219,6 +221,18 @@ class EngineCore:
             return [ModelProfiled(ticket, None, str(_no_model()))]
         self._session.profiler.profile(ticket, context, prompt_tokens)
         return []
+
+    def inspect_tokens(self, asked: InspectTokens) -> list[Event]:
+        """Begin to look at an answer's tokens; steps do it. Its end is an event."""
+        if self._session is None:
+            return [TokensInspected(asked.ticket, (), str(_no_model()))]
+        self._session.scorer.inspect(asked)
+        return []
+
+    def cancel_inspection(self, ticket: int) -> None:
+        """Drop what ``inspect_tokens`` began; nothing for an unknown ticket."""
+        if self._session is not None:
+            self._session.scorer.cancel(ticket)
 
     def step(self, interrupted: Question = never) -> list[Event]:
         """Compute one step of all requests.

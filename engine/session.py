@@ -40,6 +40,7 @@ from engine.text.reasoning import find_tags
 from engine.text.template import Renderer, encode_chat
 from engine.text.timed import TimedTemplate, TimedText
 from engine.tracing.profiling import Profiler
+from engine.tracing.scoring import TokenScorer
 
 Question = Callable[[], bool]
 Run = Callable[[StepPlan, Question], StepOutput]
@@ -99,6 +100,7 @@ class ModelSession:
         self._tags = find_tags(model.template)
         self.archive = CacheArchive(self.kv, storage, around.history, around.identity)
         self.profiler = Profiler(model, self.kv, around.failure_of)
+        self.scorer = TokenScorer(model, self.kv, around.failure_of, self._tags)
 
     def guess_with(self, draft: OpenedDraft) -> None:
         """Let every answer be guessed ahead by ``draft``."""
@@ -119,7 +121,8 @@ class ModelSession:
     @property
     def has_work(self) -> bool:
         """Whether a step would do something."""
-        return self.scheduler.has_work or self.archive.has_work or self.profiler.has_work
+        jobs = (self.archive, self.profiler, self.scorer)
+        return self.scheduler.has_work or any(job.has_work for job in jobs)
 
     def submit(self, request: GenerationRequest) -> list[Event]:
         """Turn the prompt into tokens and queue it. Raises EngineError."""
@@ -163,15 +166,21 @@ class ModelSession:
     def step(self, interrupted: Question) -> list[Event]:
         """Compute one step of all requests, then a piece of what is to be kept or restored.
 
-        A failing request ends, and the others go on. While there is none, the model is profiled
-        where that is asked for.
+        A failing request ends, and the others go on. While there is none, tokens are looked at,
+        and the model is profiled, where that is asked for.
         """
+        if self.scheduler.has_work:
+            self.scorer.rest()
         events = [*self._compute(interrupted), *self.archive.step()]
-        return events if self.scheduler.has_work else [*events, *self.profiler.step(interrupted)]
+        if self.scheduler.has_work:
+            return events
+        if self.scorer.has_work:
+            return [*events, *self.scorer.step(interrupted)]
+        return [*events, *self.profiler.step(interrupted)]
 
     def abandon(self) -> list[Event]:
         """Give up what is not done and no request's: the model goes."""
-        return [*self.archive.abandon(), *self.profiler.abandon()]
+        return [*self.archive.abandon(), *self.profiler.abandon(), *self.scorer.abandon()]
 
     def end_all(self, end: Callable[[str], list[Event]]) -> list[Event]:
         """End every request through ``end``, after what is still to be said."""

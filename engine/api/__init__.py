@@ -83,7 +83,9 @@ from engine.api.reuse import CacheMiss, LeftOut, MissKind, Overflow
 from engine.api.sheet import Fit, Foresight, ModelSheet, PrecisionFit
 from engine.api.timeline import Timeline
 from engine.api.tokens import (
+    CancelInspection,
     InspectedToken,
+    InspectionProgress,
     InspectTokens,
     TokenChoice,
     TokenOrigin,
@@ -104,6 +106,7 @@ __all__ = [
     "CacheUse",
     "CacheWay",
     "Cancel",
+    "CancelInspection",
     "ChunkTime",
     "Command",
     "CountTokens",
@@ -124,6 +127,7 @@ __all__ = [
     "GpuMemory",
     "InspectTokens",
     "InspectedToken",
+    "InspectionProgress",
     "KVPrecision",
     "KeptBytes",
     "LayerTime",

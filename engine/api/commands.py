@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from engine.api.inspection import ExplainAnswer, ExportTrace, NotePaint
 from engine.api.options import GenerationRequest, Message, ModelOptions
 from engine.api.profile import ProfileModel
+from engine.api.tokens import CancelInspection, InspectTokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ Command = (
     | SaveCache
     | RestoreCache
     | ProfileModel
+    | InspectTokens
+    | CancelInspection
     | ExplainAnswer
     | NotePaint
     | ExportTrace

@@ -10,6 +10,7 @@ from engine.api.model_info import ModelInfo
 from engine.api.profile import ModelProfiled
 from engine.api.reuse import LeftOut
 from engine.api.timeline import Timeline
+from engine.api.tokens import InspectionProgress, TokensInspected
 from engine.errors import EngineError
 
 
@@ -232,6 +233,8 @@ Event = (
     | CacheSaved
     | CacheRestored
     | ModelProfiled
+    | InspectionProgress
+    | TokensInspected
     | EngineStats
     | AnswerExplained
     | TraceExported

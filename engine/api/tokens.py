@@ -18,11 +18,16 @@ class TokenOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TokenChoice:
-    """A token that could have been chosen, with the model's probability for it."""
+    """A token that could have been chosen, with the model's probability for it.
+
+    ``data`` and ``is_special`` as of an InspectedToken.
+    """
 
     token_id: int
     text: str
     probability: float
+    data: bytes = b""
+    is_special: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +59,9 @@ class InspectedToken:
 class InspectTokens:
     """Command: look at an answer's tokens, by one prefill of everything on the loaded model.
 
-    ``answer_ids`` None: the answer's text is tokenised again, which is nearly always the same.
-    TokensInspected follows, and comes after running answers' steps.
+    ``answer_ids`` None: the answer's text is tokenised again, which is nearly always the same, with
+    the ``reasoning`` before it. InspectionProgress and TokensInspected follow, and come after
+    running answers' steps.
     """
 
     ticket: int
@@ -63,12 +69,33 @@ class InspectTokens:
     answer: str
     answer_ids: tuple[int, ...] | None = None
     num_alternatives: int = 10
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelInspection:
+    """Command: nobody waits for the answer to InspectTokens any more; it has no further event."""
+
+    ticket: int
+
+
+@dataclass(frozen=True, slots=True)
+class InspectionProgress:
+    """Event: ``num_done`` of ``num_tokens`` have been through the model."""
+
+    ticket: int
+    num_done: int
+    num_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class TokensInspected:
-    """Event: the answer to InspectTokens; ``problem`` (a sentence) where there are no tokens."""
+    """Event: the answer to InspectTokens; ``problem`` (a sentence) where there are no tokens.
+
+    ``is_retokenized``: some of the answer's ids were found from its text.
+    """
 
     ticket: int
     tokens: tuple[InspectedToken, ...]
     problem: str = ""
+    is_retokenized: bool = False

@@ -208,6 +208,20 @@ def encode_chat(
     Control tokens come from the template alone: in the messages their strings stay plain text.
     A conversation that ends with the assistant's words is prepared for more of the same message.
     """
+    text, guard = chat_text(
+        tokenizer, template, messages, add_generation_prompt=add_generation_prompt
+    )
+    return tokenizer.with_bos(tokenizer.encode(text, parse_special=True, guard=guard))
+
+
+def chat_text(
+    tokenizer: Tokenizer,
+    template: Renderer,
+    messages: Sequence[Message],
+    *,
+    add_generation_prompt: bool = True,
+) -> tuple[str, str]:
+    """The text that ``encode_chat`` encodes, and the guard character that shields parts of it."""
     guard = unused_guard(message.content for message in messages)
     if guard is None:
         raise InvalidRequestError(
@@ -219,8 +233,7 @@ def encode_chat(
     if add_generation_prompt and continues_answer(shielded):
         begun = shielded.pop().content
     prompt = template.render(shielded, add_generation_prompt=add_generation_prompt)
-    text = prompt.text + begun
-    return tokenizer.with_bos(tokenizer.encode(text, parse_special=True, guard=guard))
+    return prompt.text + begun, guard
 
 
 def continues_answer(messages: Sequence[Message]) -> bool:

@@ -110,11 +110,11 @@ class Tokenizer:
             return ids
         return [self.bos_id, *ids]
 
-    def spans(self, text: str, *, parse_special: bool) -> list[TokenSpan]:
+    def spans(self, text: str, *, parse_special: bool, guard: str = "") -> list[TokenSpan]:
         """The tokens of ``encode``, each with the bytes of ``text`` it stands for.
 
         Where a tokenizer changes texts before it cuts them, the bytes are those that the outcome
-        was made of; a token that stands for no part of the text has none.
+        was made of; a token that stands for no part of the text has none. Guards are not counted.
         """
         text = _without_surrogates(text)
         pieces = self.control.split(text) if parse_special else iter([(text, None)])
@@ -122,11 +122,12 @@ class Tokenizer:
         backend, at, start = self._first, 0, 0
         for piece, token_id in pieces:
             found = text.index(piece, at)  # white space around a control token may be skipped
-            start += len(text[at:found].encode())
+            start += len(text[at:found].replace(guard, "").encode())
             at = found + len(piece)
-            end = start + len(piece.encode())
+            plain = piece.replace(guard, "")
+            end = start + len(plain.encode())
             if token_id is None:
-                spans += self._spans_of(piece, start, backend)
+                spans += self._spans_of(plain, start, backend)
             else:
                 spans.append(TokenSpan(token_id, start, end))
             start, backend = end, self._following

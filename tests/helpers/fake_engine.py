@@ -14,6 +14,7 @@ from time import perf_counter_ns
 from engine.api import (
     CacheMiss,
     Cancel,
+    CancelInspection,
     Command,
     CountTokens,
     Device,
@@ -23,6 +24,7 @@ from engine.api import (
     Finished,
     FinishReason,
     GenerationRequest,
+    InspectTokens,
     LeftOut,
     LoadModel,
     LoadProgress,
@@ -112,7 +114,7 @@ class FakeEngine:
     script: Script = field(default_factory=Script)
     requests: list[GenerationRequest] = field(default_factory=list)
     loads: list[ModelOptions] = field(default_factory=list)
-    small: list[Prioritise | SaveCache | RestoreCache | ProfileModel] = field(default_factory=list)
+    small: list[Command] = field(default_factory=list)
     info: ModelInfo | None = None
     is_closed: bool = False
 
@@ -215,6 +217,8 @@ class FakeEngine:
                 prompt = sum(len(m.content.split()) for m in messages) if messages else None
                 self.on_event(TokensCounted(ticket, count, prompt))
             case Prioritise() | SaveCache() | RestoreCache() | ProfileModel():
+                self.small.append(command)
+            case InspectTokens() | CancelInspection():
                 self.small.append(command)
             case Shutdown():
                 pass
