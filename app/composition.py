@@ -195,7 +195,7 @@ def _make_inspector(application: Application, views: _Views) -> None:
     inspected = InspectedAnswer(application.controllers.chat, bridge)
     views.chat.inspect_requested.connect(inspected.open)
     inspected.opened.connect(window.show_answer)
-    AnswerInspector(views.inspector.answer, page, inspected)
+    AnswerInspector(views.inspector.answer, page, inspected, bridge)
 
 
 def _make_precision(

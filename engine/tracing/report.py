@@ -18,6 +18,7 @@ from engine.api import (
     StallCause,
     Timeline,
 )
+from engine.api.stages import stages_of
 from engine.diagnosis.observation import MachineState, Observation
 from engine.diagnosis.stages import computing_share, reading_share, step_ns
 from engine.diagnosis.verdict import diagnose
@@ -25,7 +26,6 @@ from engine.metrics import inter_token_latencies, summarise
 from engine.tracing.costs import ModelCosts
 from engine.tracing.gaps import find_stalls
 from engine.tracing.recorder import Trace
-from engine.tracing.stages import stages_of
 
 
 @dataclass(frozen=True, slots=True)

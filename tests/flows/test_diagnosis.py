@@ -17,6 +17,7 @@ from engine.api import (
     SamplingParams,
     Timeline,
 )
+from engine.api.stages import stages_of, total_ns
 from engine.core import EngineCore
 from engine.diagnosis.observation import MachineState
 from engine.diagnosis.verdict import diagnose
@@ -25,7 +26,6 @@ from engine.sampling.sampler import Sampler, SamplingRow
 from engine.tracing.costs import ModelCosts
 from engine.tracing.recorder import Recorder
 from engine.tracing.report import Circumstances, observe
-from engine.tracing.stages import stages_of, total_ns
 
 pytestmark = pytest.mark.flow
 

@@ -2,8 +2,11 @@
 
 from PySide6.QtCore import QObject, Slot
 
+from app.bridge import EngineBridge
 from app.controllers.inspector.inspected import InspectedAnswer
-from engine.api import AnswerReport
+from app.conversations import ChatMessage, title_from
+from engine.api import AnswerReport, TraceExported, TraceFormat
+from ui.i18n import tr
 from ui.inspector.answer.view import AnswerView
 from ui.inspector.page import InspectorPage
 
@@ -13,17 +16,33 @@ NAME = "answer"
 class AnswerInspector(QObject):
     """Passes reports on; a hidden view costs nothing."""
 
-    def __init__(self, view: AnswerView, page: InspectorPage, inspected: InspectedAnswer) -> None:
+    def __init__(
+        self,
+        view: AnswerView,
+        page: InspectorPage,
+        inspected: InspectedAnswer,
+        bridge: EngineBridge,
+    ) -> None:
         super().__init__(view)
         self._view = view
         self._page = page
         self._inspected = inspected
+        self._bridge = bridge
+        self._exported = ""  # the path that an export is under way to
         page.shown_changed.connect(self._on_shown)
-        inspected.changed.connect(self._show)
+        inspected.changed.connect(self._on_changed)
         inspected.reported.connect(self._on_reported)
+        bridge.trace_exported.connect(self._on_exported)
+        view.latest_wanted.connect(self._on_latest_wanted)
+        view.export.wanted.connect(self._on_export)
 
     @Slot(str)
     def _on_shown(self, _name: str) -> None:
+        self._show()
+
+    @Slot()
+    def _on_changed(self) -> None:
+        self._view.export.show_outcome("", is_problem=False)
         self._show()
 
     @Slot(AnswerReport)
@@ -31,13 +50,44 @@ class AnswerInspector(QObject):
         self._show()
 
     @Slot()
+    def _on_latest_wanted(self) -> None:
+        self._inspected.choose(None)
+
     def _show(self) -> None:
         if self._page.shown != NAME:
             return
         message, report = self._inspected.message, self._inspected.report
+        if message is not None:
+            words = _words_of(message)
+            self._view.set_answer(words, is_latest=self._inspected.is_latest)
         if report is not None:
             self._view.show_report(report)
         elif message is not None and message.timeline is not None:
             self._view.show_timeline(message.timeline)
         else:
             self._view.show_nothing()
+
+    @Slot(str, TraceFormat)
+    def _on_export(self, path: str, form: TraceFormat) -> None:
+        if (report := self._inspected.report) is not None:
+            self._exported = path
+            self._bridge.export_trace(report, path, form)
+
+    @Slot(TraceExported)
+    def _on_exported(self, event: TraceExported) -> None:
+        if event.path != self._exported:
+            return
+        self._exported = ""
+        if event.problem:
+            words = tr(
+                "The trace could not be written to {path}; choose another file.", path=event.path
+            )
+            self._view.export.show_outcome(words, is_problem=True)
+        else:
+            words = tr("Saved as {path}.", path=event.path)
+            self._view.export.show_outcome(words, is_problem=False)
+
+
+def _words_of(message: ChatMessage) -> str:
+    """An answer by its first words."""
+    return tr("\u201c{words}\u201d", words=title_from(message.content) or "…")

@@ -9,10 +9,10 @@ import pytest
 
 from engine.__main__ import main
 from engine.api import Device
+from engine.api.stages import STAGES
 from engine.cli import trace
 from engine.devices import physical_cores
 from engine.roofline.ceilings import cache_path, write_ceilings
-from engine.tracing.stages import STAGES
 from tests.engine.cli.test_plan import CEILINGS
 from tests.helpers.fake_model import make_info
 from tests.helpers.scheduling import make_config

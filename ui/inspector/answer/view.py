@@ -3,52 +3,97 @@
 Shows a report, or what is known of an older answer; measures nothing.
 """
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from engine.api import AnswerReport, Timeline
 from ui.i18n import tr
+from ui.inspector.answer.export_row import ExportRow
+from ui.inspector.answer.lanes import pipeline_of
+from ui.inspector.answer.timing import TimingSection
 from ui.theme import ThemeSource, set_look
-from ui.widgets.units import duration_quantity
 
 MARGIN = 18
 
 
 class AnswerView(QWidget):
-    """Filled by its controller while it is on the screen."""
+    """Filled by its controller while it is on the screen. ``latest_wanted``: not this old one."""
+
+    latest_wanted = Signal()
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._themes = themes
-        self._sentence = QLabel(self)
-        self._sentence.setWordWrap(True)
-        self._sentence.setTextFormat(Qt.TextFormat.PlainText)
-        set_look(self._sentence, "small")
+        self._nothing = self._label("small")
+        self._nothing.setText(tr("Ask something: where an answer's time went is shown here."))
+        self._title = self._label("small")
+        self._latest = QPushButton(tr("Show the latest answer"), self)
+        set_look(self._latest, "link-small")
+        self._latest.clicked.connect(self.latest_wanted)
+        self.timing = TimingSection(themes, self)
+        self.export = ExportRow(themes, self)
+        self._parts = QWidget(self)
+        self._column = QVBoxLayout(self._parts)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(8)
+        self._column.addWidget(self._title)
+        self._column.addWidget(self._latest, 0, Qt.AlignmentFlag.AlignLeft)
+        self._add_section(tr("Where the time went"), self.timing)
+        self._column.addWidget(self.export)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(MARGIN, 16, MARGIN, 24)
-        layout.addWidget(self._sentence)
+        layout.setContentsMargins(MARGIN, 14, MARGIN, 24)
+        layout.addWidget(self._nothing)
+        layout.addWidget(self._parts)
         layout.addStretch(1)
         self.show_nothing()
 
     @property
     def text(self) -> str:
         """The answer in a sentence."""
-        return self._sentence.text()
+        return self._nothing.text() if self._parts.isHidden() else self.timing.text
+
+    # ------------------------------------------------------------------ what it is told
+
+    def set_answer(self, words: str, *, is_latest: bool) -> None:
+        """Which answer this is, by its first words."""
+        self._title.setText(words)
+        self._latest.setHidden(is_latest)
 
     def show_nothing(self) -> None:
         """There is no answer to look at, or nothing is known of it."""
-        self._sentence.setText(tr("Ask something: where an answer's time went is shown here."))
+        self._parts.hide()
+        self._nothing.show()
 
     def show_report(self, report: AnswerReport) -> None:
         """Show what was observed of an answer."""
-        self.show_timeline(report.timeline)
+        self.timing.set_pipeline(pipeline_of(report.timeline, report.chunks))
+        self.export.set_possible(is_possible=True)
+        self._show_parts()
 
     def show_timeline(self, timeline: Timeline) -> None:
         """Show an answer that was not observed, by its figures alone."""
-        self._sentence.setText(
-            tr(
-                "First token after {first}, complete after {whole}.",
-                first=duration_quantity(timeline.ttft_ns),
-                whole=duration_quantity(timeline.end_ns - timeline.sent_ns),
-            )
-        )
+        self.timing.set_pipeline(pipeline_of(timeline))
+        self.export.set_possible(is_possible=False)
+        self._show_parts()
+
+    def _show_parts(self) -> None:
+        self._nothing.hide()
+        self._parts.show()
+
+    # ------------------------------------------------------------------ building
+
+    def _add_section(self, title: str, section: QWidget) -> None:
+        line = QFrame(self)
+        set_look(line, "hairline")
+        heading = self._label("heading")
+        heading.setText(title)
+        self._column.addSpacing(4)
+        self._column.addWidget(line)
+        self._column.addWidget(heading)
+        self._column.addWidget(section)
+
+    def _label(self, look: str) -> QLabel:
+        label = QLabel(self)
+        label.setWordWrap(True)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        set_look(label, look)
+        return label

@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from engine.api import TraceExported, TraceFormat
 from tests.helpers.fake_engine import Script
 from tests.helpers.reports import make_report
 from ui.inspector.answer.view import AnswerView
@@ -57,6 +58,44 @@ def test_a_hidden_view_is_not_filled(desk, view, monkeypatch):
     desk.window.show_inspector()
     assert len(shown) == 1
     assert desk.window.findChild(InspectorPage).shown == "answer"
+
+
+def _inspect(desk, message_id):
+    desk.application.services.bridge.answer_explained.emit(make_report(f"{message_id}.1"))
+    desk.window.show_answer()
+
+
+def test_a_report_is_exported_and_the_outcome_told(desk, view, monkeypatch):
+    _inspect(desk, _answer(desk))
+    bridge, asked = desk.application.services.bridge, []
+    monkeypatch.setattr(bridge, "export_trace", lambda *args: asked.append(args))
+    view.export.wanted.emit("/t/x.json", TraceFormat.CHROME)
+    ((report, path, form),) = asked
+    assert (path, form) == ("/t/x.json", TraceFormat.CHROME)
+    assert report.is_complete
+    bridge.trace_exported.emit(TraceExported("/t/other.json"))
+    assert view.export.outcome == ""
+    bridge.trace_exported.emit(TraceExported("/t/x.json"))
+    assert view.export.outcome == "Saved as /t/x.json."
+
+
+def test_a_trace_that_could_not_be_written_is_told(desk, view, monkeypatch):
+    _inspect(desk, _answer(desk))
+    bridge = desk.application.services.bridge
+    monkeypatch.setattr(bridge, "export_trace", lambda *_: None)
+    view.export.wanted.emit("/t/x.json", TraceFormat.JSON)
+    bridge.trace_exported.emit(TraceExported("/t/x.json", "It could not be written."))
+    assert view.export.outcome.startswith("The trace could not be written")
+
+
+def test_an_older_answer_can_be_left_for_the_latest(desk, view, qtbot):
+    first = _answer(desk)
+    _answer(desk, "More")
+    item = next(e.item for e in desk.page.messages.entries if e.row.message_id == first)
+    qtbot.mouseClick(item.stats, Qt.MouseButton.LeftButton)
+    assert view._latest.isVisible()
+    view._latest.click()
+    assert not view._latest.isVisible()
 
 
 def test_without_an_answer_the_view_says_what_it_is_for(desk, view):

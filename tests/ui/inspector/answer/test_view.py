@@ -22,3 +22,20 @@ def test_the_sentence_of_a_report_and_of_a_timeline_is_one(view):
     assert view.text == shown
     view.show_nothing()
     assert view.text != shown
+
+
+def test_an_older_answer_offers_the_way_back(view, qtbot):
+    view.show_report(make_report())
+    view.show()
+    view.set_answer("\u201cParis.\u201d", is_latest=True)
+    assert not view._latest.isVisible()
+    view.set_answer("\u201cParis.\u201d", is_latest=False)
+    with qtbot.waitSignal(view.latest_wanted):
+        view._latest.click()
+
+
+def test_only_what_was_observed_can_be_kept(view):
+    view.show_report(make_report())
+    assert view.export._json.isEnabled()
+    view.show_timeline(make_report().timeline)
+    assert not view.export._json.isEnabled()

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from engine.api import Finished, GenerationRequest, Message, ModelOptions, SamplingParams
+from engine.api.stages import STAGES, stages_of, total_ns
 from engine.core import EngineCore
-from engine.tracing.stages import STAGES, stages_of, total_ns
 from tests.helpers.fake_model import FakeModels
 from tests.helpers.fake_runner import FakeClock
 from tests.helpers.observations import MS, make_timeline

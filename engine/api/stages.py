@@ -8,7 +8,8 @@
 is drawn at the end: durations are exact, these two places are not.
 """
 
-from engine.api import StageTime, Timeline
+from engine.api.report import StageTime
+from engine.api.timeline import Timeline
 
 STAGES = ("queue", "template", "tokenize", "prefill", "first_sample", "decode", "detokenize")
 
