@@ -155,6 +155,8 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=_integer(0), default=0, metavar="N", help="of the random prompts")
     mixed = "what a stream feels of a long prompt, with and without chunks"
     add("--mixed", action="store_true", help=mixed)
+    pieces = "the largest piece of a prompt that a step takes, and always that"
+    add("--max-batch-tokens", type=_integer(1), metavar="N", help=pieces)
 
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:

@@ -58,7 +58,10 @@ def bench_options(options: argparse.Namespace) -> ModelOptions:
     """How the model is loaded: with room for all streams at once, and every prompt computed."""
     wanted = model_options(options)
     streams = max(wanted.max_streams, options.streams)
-    return replace(wanted, max_streams=streams, prefix_cache=False)
+    wanted = replace(wanted, max_streams=streams, prefix_cache=False)
+    if options.max_batch_tokens is None:
+        return wanted
+    return replace(wanted, max_batch_tokens=options.max_batch_tokens, adaptive_chunks=False)
 
 
 def _load(wanted: ModelOptions) -> Session:

@@ -31,7 +31,13 @@ class Mixed:
     is_stopped: Callable[[], bool]
 
     def measure(self, load: Load) -> dict[str, object]:
-        """Measure both ways, one load each. Raises EngineError and KeyboardInterrupt."""
+        """Measure both ways, one load each; chunks alone where their size was chosen.
+
+        Raises EngineError and KeyboardInterrupt.
+        """
+        if not self.options.adaptive_chunks:
+            chunks = self._measure_one(load(self.options))
+            return {"prompt_tokens": self.prompt_tokens, "chunks": chunks}
         whole = min(self.prompt_tokens + 1, _MOST_BATCH_TOKENS)
         return {
             "prompt_tokens": self.prompt_tokens,

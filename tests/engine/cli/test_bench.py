@@ -95,3 +95,10 @@ def test_what_guessing_gives_is_told_against_the_same_answers_without() -> None:
 
 def test_no_prompt_of_a_bench_comes_from_the_cache() -> None:
     assert not bench_options(_options(1, 1, 1)).prefix_cache
+
+
+def test_a_bench_may_be_told_the_size_of_its_chunks() -> None:
+    options = parse(["bench", "--model", "m", "--max-batch-tokens", "64"])
+    wanted = bench_options(options)
+    assert (wanted.max_batch_tokens, wanted.adaptive_chunks) == (64, False)
+    assert bench_options(parse(["bench", "--model", "m"])).adaptive_chunks

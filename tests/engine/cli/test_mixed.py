@@ -1,5 +1,7 @@
 """A long prompt joins a stream: in chunks the stream goes on, in one piece it waits."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.api import ModelInfo, ModelOptions
@@ -41,6 +43,15 @@ def test_chunks_let_the_stream_go_on() -> None:
         assert figures["stream_alone_itl_ms"]["max"] > 0
         assert figures["stream_beside_itl_ms"]["max"] > 0
         assert figures["prompt_ttft_ms"] > 0
+
+
+def test_chunks_of_a_chosen_size_are_measured_alone() -> None:
+    options = replace(OPTIONS, max_batch_tokens=64, adaptive_chunks=False)
+    result = Mixed(options, 900, _prompt, _never).measure(_load)
+    assert set(result) == {"prompt_tokens", "chunks"}
+    chunks = result["chunks"]
+    assert isinstance(chunks, dict)
+    assert chunks["tokens_meanwhile"] >= 900 // 64
 
 
 def test_a_prompt_that_does_not_fit_is_refused() -> None:
