@@ -6,6 +6,7 @@ Knows nothing of tensors and decides nothing.
 import ctypes
 from ctypes import POINTER, Structure, c_char_p, c_float, c_int32, c_int64, c_void_p
 
+VERSION = 2  # of this file and of core.h: TT_VERSION there
 KIND_INT4, KIND_INT8_GROUPED, KIND_INT8_ROWS = 0, 1, 2
 ACTIVATIONS = {"silu": 0, "gelu_tanh": 1}
 KV_FP32, KV_BF16, KV_FP16, KV_INT8, KV_INT4 = range(5)
@@ -70,14 +71,15 @@ class Rotation(Structure):
     _fields_ = (("cosines", c_void_p), ("sines", c_void_p), ("stride", c_int64))
 
 
-class Segment(Structure):
-    """tt_segment."""
+class Cache(Structure):
+    """tt_cache."""
 
     _fields_ = (
-        ("start", c_int64),
-        ("length", c_int64),
-        ("context", c_int64),
-        ("first_block", c_int64),
+        ("pool", c_void_p),
+        ("parameters", c_void_p),
+        ("segments", c_void_p),
+        ("slots", c_void_p),
+        ("num_slots", c_int64),
     )
 
 
@@ -87,18 +89,16 @@ class Batch(Structure):
     _fields_ = (
         ("embedded", c_void_p),
         ("positions", c_void_p),
-        ("slots", c_void_p),
         ("logit_rows", c_void_p),
-        ("segments", POINTER(Segment)),
-        ("blocks", POINTER(c_int64)),
+        ("blocks", c_void_p),
         ("rotations", POINTER(Rotation)),
-        ("pool", c_void_p),
-        ("parameters", c_void_p),
+        ("caches", POINTER(Cache)),
+        ("kinds", POINTER(c_int32)),
+        ("places", POINTER(c_int32)),
         ("logits", c_void_p),
         ("rows", c_int64),
         ("num_logits", c_int64),
         ("num_segments", c_int64),
-        ("num_slots", c_int64),
         ("block_size", c_int32),
         ("kv_type", c_int32),
         ("part_ns", c_void_p),
@@ -106,11 +106,15 @@ class Batch(Structure):
 
 
 def declare(library: ctypes.CDLL) -> ctypes.CDLL:
-    """Give the functions of ``library`` their types; AttributeError where one is missing."""
+    """Give the functions of ``library`` their types.
+
+    Raises AttributeError where one is missing, and OSError for another version.
+    """
     matrix = POINTER(Matrix)
     pack = [c_int32, c_int64, c_int64, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]
     run = [c_void_p, c_void_p, c_int32, POINTER(Batch), c_int32, c_int32]
     signatures = {
+        "tt_version": (c_int32, []),
         "tt_instruction_sets": (c_char_p, []),
         "tt_team_new": (c_void_p, [c_char_p, c_int32]),
         "tt_team_free": (None, [c_void_p]),
@@ -126,4 +130,6 @@ def declare(library: ctypes.CDLL) -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype = result
         function.argtypes = arguments
+    if library.tt_version() != VERSION:
+        raise OSError(f"version {library.tt_version()} of the native core, not {VERSION}")
     return library

@@ -1,4 +1,6 @@
-"""Whole layers in native code: one call a step of decoding, one a layer of a long prompt.
+"""Whole layers in native code: one call a step of decoding, or some where steps take long.
+
+Of a long prompt each layer is a call of its own: in between, a step can be given up.
 
 Takes a description of the layers made of packed matrices and norms, and the paged cache as
 tensors. Knows no model family, no file and no request.
@@ -7,6 +9,8 @@ The slow twin is ``engine.model.native``, layer by layer through torch.
 """
 
 import ctypes
+import operator
+import time
 import weakref
 from array import array
 from collections.abc import Callable, Sequence
@@ -19,7 +23,8 @@ from engine.kernels import abi
 from engine.kernels.library import NativeCore
 from engine.kernels.matrix import PackedMatrix
 
-_FEW_ROWS = 32  # a step of so many rows takes milliseconds, and is not interrupted
+_FEW_ROWS = 32  # a step of so many rows takes milliseconds a layer at most
+_PIECE_NS = 20_000_000  # so long it is not interrupted
 _KV_TYPES = {
     KVFormat.FLOAT32: abi.KV_FP32,
     KVFormat.BFLOAT16: abi.KV_BF16,
@@ -29,6 +34,7 @@ _KV_TYPES = {
 }
 _MAX_QUERIES = 128  # rows of one attention job: kMaxQueries in native/state.h
 _MAX_HEAD_DIM = 1024  # kMostHeadDim there
+_SEGMENT_BYTES = 32  # of tt_segment: four int64
 _VECTOR = 16  # keys that are scored together: kVector in native/cache.h
 
 
@@ -104,10 +110,11 @@ class RotaryRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepCache:
-    """The paged cache: written to by a step.
+    """The paged cache of one kind of layers: written to by a step.
 
     ``pool``: [layers, 2 * kv_heads, slots, head_dim] in a floating format; the codes of a quantised
-    one, whose scales and zeros are ``parameters`` (see ``engine.kv.quantized``).
+    one, whose scales and zeros are ``parameters`` (see ``engine.kv.quantized``). ``layers``: those
+    of the model that it is of, in its own order (none: all).
     """
 
     kept: KVFormat
@@ -115,6 +122,7 @@ class StepCache:
     parameters: torch.Tensor | None
     num_slots: int
     block_size: int
+    layers: tuple[int, ...] = ()
 
     @property
     def is_readable(self) -> bool:
@@ -126,10 +134,22 @@ class StepCache:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class StepWindow:
+    """The cache of layers that see a window, and where its tokens lie.
+
+    ``slots``: as in the batch; ``tables``: the blocks of each of its segments.
+    """
+
+    cache: StepCache
+    slots: torch.Tensor
+    tables: Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class StepBatch:
     """What one step computes.
 
-    embedded: float32 [T, hidden]; positions, slots: int64 [T]; logit_rows: int64 [R], R <= T;
+    embedded: float32 [T, hidden]; positions, slots: int64 [T]; logit_rows: int64 [R], R <= T.
     rotations by index, long enough for all positions. part_ns: address of int64
     [layers + 1, parts of engine.api.Part], the last row for what is outside the layers: what each
     part took is added there, in nanoseconds (None: no clock is read).
@@ -154,6 +174,11 @@ class DecodeStep:
         self._layers = (abi.Layer * len(parts.layers))(*map(_layer, parts.layers))
         self._model = _model(parts, self._layers)
         self._vocab_size = parts.head.shape[0]
+        self._stride = len(parts.layers)  # layers in one call of a step of few rows
+        self._batch = abi.Batch()  # what does not change from step to step stays in it
+        self._kinds = (abi.Cache * 0)()
+        self._caches: tuple[StepCache, ...] = ()
+        self._rotations: tuple[RotaryRows, ...] = ()
         handle = core.library.tt_step_new(self._model)
         if not handle:
             raise MemoryError("not enough memory for a decoding step")
@@ -161,26 +186,109 @@ class DecodeStep:
         weakref.finalize(self, core.library.tt_step_free, handle)
 
     def run(
-        self, batch: StepBatch, cache: StepCache, threads: int, interrupted: Callable[[], bool]
+        self,
+        batch: StepBatch,
+        cache: StepCache,
+        threads: int,
+        interrupted: Callable[[], bool],
+        windows: Sequence[StepWindow] = (),
     ) -> torch.Tensor | None:
         """Append the rows' K and V to ``cache`` and return logits, float32 [R, vocab_size].
 
-        ``cache.is_readable`` must be true. Returns None, with the step half done, when
-        ``interrupted()`` turned true between two layers of many rows.
+        ``windows``: the caches of the layers that are not in ``cache``, of the same format and size
+        of blocks. ``is_readable`` must be true of all. What is prepared of caches and rotations
+        serves as long as the same objects come again. Returns None, with the step half done, when
+        ``interrupted()`` turned true between two layers of many rows, or some time after it was
+        asked the last time.
         """
         logits = torch.empty(batch.logit_rows.shape[0], self._vocab_size)
-        struct, _kept = _batch(batch, cache, logits)
+        _kept = self._describe(batch, cache, windows, logits)
         count = len(self._parts.layers)
-        stride = count if batch.embedded.shape[0] <= _FEW_ROWS else 1
+        is_short = batch.embedded.shape[0] <= _FEW_ROWS
+        stride = self._stride if is_short else 1
+        team = self._core.team(threads)
+        start_ns = time.perf_counter_ns()
         for first in range(0, count, stride):
             if interrupted():
                 return None
             failed = self._core.library.tt_step_run(
-                self._handle, self._core.team(threads), threads, struct, first, first + stride
+                self._handle, team, threads, self._batch, first, min(first + stride, count)
             )
             if failed:
                 raise MemoryError("not enough memory for the rows of a step")
+        if is_short:
+            step_ns = max(1, time.perf_counter_ns() - start_ns)
+            self._stride = max(1, min(count, count * _PIECE_NS // step_ns))
         return logits
+
+    def _describe(
+        self,
+        batch: StepBatch,
+        cache: StepCache,
+        windows: Sequence[StepWindow],
+        logits: torch.Tensor,
+    ) -> object:
+        """Fill in the batch in the core's terms; returns what must stay alive as long as that."""
+        caches = (cache, *(window.cache for window in windows))
+        if not _are_same(self._caches, caches):
+            self._take_caches(caches)
+        if not _are_same(self._rotations, batch.rotations):
+            self._take_rotations(batch.rotations)
+        # all segments with the tables of the first cache, then with those of the next
+        numbers, blocks = array("q"), array("q")
+        for segment in batch.segments:
+            numbers.extend((segment.start, segment.length, segment.context, len(blocks)))
+            blocks.extend(segment.block_ids)
+        for window in windows:
+            for segment, table in zip(batch.segments, window.tables, strict=True):
+                numbers.extend((segment.start, segment.length, segment.context, len(blocks)))
+                blocks.extend(table)
+        address = numbers.buffer_info()[0]
+        slots = (batch.slots, *(window.slots for window in windows))
+        for kind, own_slots in zip(self._kinds, slots, strict=True):
+            kind.segments, kind.slots = address, own_slots.data_ptr()
+            address += _SEGMENT_BYTES * len(batch.segments)
+        struct = self._batch
+        struct.embedded = batch.embedded.data_ptr()
+        struct.positions = batch.positions.data_ptr()
+        struct.logit_rows = batch.logit_rows.data_ptr()
+        struct.blocks = blocks.buffer_info()[0]
+        struct.logits = logits.data_ptr()
+        struct.rows, struct.num_logits = batch.embedded.shape[0], logits.shape[0]
+        struct.num_segments = len(batch.segments)
+        struct.part_ns = batch.part_ns
+        return numbers, blocks
+
+    def _take_caches(self, caches: tuple[StepCache, ...]) -> None:
+        """Describe caches that the step before did not have."""
+        first, count = caches[0], len(self._parts.layers)
+        kinds, places = (ctypes.c_int32 * count)(), (ctypes.c_int32 * count)()
+        self._kinds = (abi.Cache * len(caches))()
+        for index, (cache, kind) in enumerate(zip(caches, self._kinds, strict=True)):
+            kind.pool = cache.pool.data_ptr()
+            kind.parameters = _pointer(cache.parameters)
+            kind.num_slots = cache.num_slots
+            for place, layer in enumerate(cache.layers or range(count)):
+                kinds[layer], places[layer] = index, place
+        struct = self._batch
+        struct.caches, struct.kinds, struct.places = self._kinds, kinds, places
+        struct.block_size, struct.kv_type = first.block_size, _KV_TYPES[first.kept]
+        self._caches = caches
+
+    def _take_rotations(self, rotations: Sequence[RotaryRows]) -> None:
+        """Describe tables that the step before did not have, or that have grown since."""
+        self._batch.rotations = (abi.Rotation * len(rotations))(
+            *(
+                abi.Rotation(r.cosines.data_ptr(), r.sines.data_ptr(), r.cosines.stride(0))
+                for r in rotations
+            )
+        )
+        self._rotations = tuple(rotations)
+
+
+def _are_same(before: Sequence[object], now: Sequence[object]) -> bool:
+    """Whether they are the very same objects."""
+    return len(before) == len(now) and all(map(operator.is_, before, now))
 
 
 def _pointer(tensor: torch.Tensor | None) -> int | None:
@@ -219,41 +327,3 @@ def _model(parts: ModelParts, layers: "ctypes.Array[abi.Layer]") -> abi.Model:
         attention_scale=parts.attention_scale,
         residual_scale=parts.residual_scale,
     )
-
-
-def _batch(batch: StepBatch, cache: StepCache, logits: torch.Tensor) -> tuple[abi.Batch, object]:
-    """The batch in the core's terms, and what must stay alive as long as it is used."""
-    blocks = array("q")
-    segments = (abi.Segment * len(batch.segments))()
-    for struct, segment in zip(segments, batch.segments, strict=True):
-        struct.start, struct.length = segment.start, segment.length
-        struct.context, struct.first_block = segment.context, len(blocks)
-        blocks.extend(segment.block_ids)
-    rotations = (abi.Rotation * len(batch.rotations))(
-        *(
-            abi.Rotation(r.cosines.data_ptr(), r.sines.data_ptr(), r.cosines.stride(0))
-            for r in batch.rotations
-        )
-    )
-    address, length = blocks.buffer_info()
-    block_array = (ctypes.c_int64 * length).from_address(address)
-    struct = abi.Batch(
-        embedded=batch.embedded.data_ptr(),
-        positions=batch.positions.data_ptr(),
-        slots=batch.slots.data_ptr(),
-        logit_rows=batch.logit_rows.data_ptr(),
-        segments=ctypes.cast(segments, ctypes.POINTER(abi.Segment)),
-        blocks=ctypes.cast(block_array, ctypes.POINTER(ctypes.c_int64)),
-        rotations=ctypes.cast(rotations, ctypes.POINTER(abi.Rotation)),
-        pool=cache.pool.data_ptr(),
-        parameters=_pointer(cache.parameters),
-        logits=logits.data_ptr(),
-        rows=batch.embedded.shape[0],
-        num_logits=logits.shape[0],
-        num_segments=len(batch.segments),
-        num_slots=cache.num_slots,
-        block_size=cache.block_size,
-        kv_type=_KV_TYPES[cache.kept],
-        part_ns=batch.part_ns,
-    )
-    return struct, (blocks, block_array, segments, rotations)

@@ -37,11 +37,11 @@ class Attention {
 
   public:
     Attention(const StepState& state, int layer, AttentionScratch& scratch)
-        : s_(state), scratch_(scratch), head_dim_(state.model->head_dim),
+        : s_(state), scratch_(scratch), segments_(cache_of(state, layer).segments), head_dim_(state.model->head_dim),
           window_(state.model->layers[layer].window), rows_(state, layer), tile_{0, {}, scratch} {}
 
     void run(const AttentionJob& job) {
-        const tt_segment& segment = s_.batch->segments[job.segment];
+        const tt_segment& segment = segments_[job.segment];
         const int group = s_.model->num_heads / s_.model->num_kv_heads;
         count_ = tile_.count = job.rows * group;
         const int64_t top = segment.start + job.first_row;
@@ -141,6 +141,7 @@ class Attention {
 
     const StepState& s_;
     AttentionScratch& scratch_;
+    const tt_segment* const segments_;
     const int head_dim_;
     const int window_;
     Rows rows_;

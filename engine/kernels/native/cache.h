@@ -22,6 +22,11 @@ constexpr int kVector = 16;  // keys that are scored together
 
 inline bool is_quantised(int32_t kv_type) { return kv_type == TT_KV_INT8 || kv_type == TT_KV_INT4; }
 
+// Which of a cache's planes, each of all its slots, holds the K or V of one head of a layer.
+inline int64_t plane_of(const StepState& s, int layer, bool is_value, int64_t kv_head) {
+    return (2 * int64_t{s.batch->places[layer]} + (is_value ? 1 : 0)) * s.model->num_kv_heads + kv_head;
+}
+
 // Rotate a vector of a quantised cache, or back: the values that share a scale among themselves.
 template <class V>
 inline void rotate(const StepState& s, float* row) {
@@ -51,11 +56,10 @@ struct CodePlace {
 template <int32_t Kind>
 inline CodePlace code_place(const StepState& s, const CodeLayout<Kind>& layout, int layer, bool is_value,
                             int64_t kv_head, int64_t block, int64_t token) {
-    const tt_batch& batch = *s.batch;
-    const int64_t plane = (2 * int64_t{layer} + (is_value ? 1 : 0)) * s.model->num_kv_heads + kv_head;
-    const int64_t first = plane * batch.num_slots + block * batch.block_size;
-    auto* codes = static_cast<uint8_t*>(batch.pool) + first * layout.code_bytes;
-    auto* parameters = static_cast<uint16_t*>(batch.parameters) + first * layout.parameters + token;
+    const tt_cache& cache = cache_of(s, layer);
+    const int64_t first = plane_of(s, layer, is_value, kv_head) * cache.num_slots + block * s.batch->block_size;
+    auto* codes = static_cast<uint8_t*>(cache.pool) + first * layout.code_bytes;
+    auto* parameters = static_cast<uint16_t*>(cache.parameters) + first * layout.parameters + token;
     return {codes + token * (is_value ? layout.code_bytes : 4), parameters};
 }
 
@@ -127,8 +131,9 @@ inline void append_codes(const StepState& s, int layer, bool is_value, int64_t k
 template <class V, class T>
 inline void append_floats(const StepState& s, int layer, bool is_value, int64_t kv_head, int64_t slot,
                           const float* row) {
-    const int64_t plane = (2 * int64_t{layer} + (is_value ? 1 : 0)) * s.model->num_kv_heads + kv_head;
-    T* to = static_cast<T*>(s.batch->pool) + (plane * s.batch->num_slots + slot) * s.model->head_dim;
+    const tt_cache& cache = cache_of(s, layer);
+    const int64_t plane = plane_of(s, layer, is_value, kv_head);
+    T* to = static_cast<T*>(cache.pool) + (plane * cache.num_slots + slot) * s.model->head_dim;
     for (int d = 0; d < s.model->head_dim; d += 16) V::store_kv(to + d, V::load(row + d));
 }
 

@@ -121,7 +121,7 @@ class JobList {
         s_.jobs.clear();
         s_.row_partial.assign(static_cast<size_t>(s_.rows), -1);
         s_.row_parts.assign(static_cast<size_t>(s_.rows), 1);
-        for (int i = 0; i < s_.batch->num_segments; ++i) add_rows(i, s_.batch->segments[i]);
+        for (int i = 0; i < s_.batch->num_segments; ++i) add_rows(i, s_.batch->caches[0].segments[i]);
         return num_partials_;
     }
 
@@ -238,6 +238,8 @@ void tt_step::prepare_threads(int threads) {
         s.scratch.push_back({at, at + keys, rest, rest + sums, rest + sums + mixed});
     }
 }
+
+int32_t tt_version() { return TT_VERSION; }
 
 const char* tt_instruction_sets() {
     static const std::string names = [] {

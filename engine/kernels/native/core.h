@@ -74,7 +74,7 @@ struct tt_rotation {
 };
 
 // Rows [start, start + length) are tokens [context, context + length) of one request, whose
-// blocks are blocks[first_block ...].
+// blocks in one kind of layers are blocks[first_block ...].
 struct tt_segment {
     int64_t start;
     int64_t length;
@@ -105,22 +105,29 @@ enum tt_part : int32_t {
     TT_PARTS,
 };
 
+// The keys and values of one kind of layers: those that look equally far back.
+struct tt_cache {
+    void* pool;        // written to: [its layers, 2 * kv_heads, num_slots, head_dim], or codes
+    void* parameters;  // written to: scales and zeros of a quantised cache, fp16
+    const tt_segment* segments;  // [num_segments], with its own blocks
+    const int64_t* slots;        // [rows]
+    int64_t num_slots;
+};
+
 // One forward pass over rows of several requests.
 struct tt_batch {
     const float* embedded;       // [rows, hidden]
     const int64_t* positions;    // [rows]
-    const int64_t* slots;        // [rows]
     const int64_t* logit_rows;   // [num_logits]
-    const tt_segment* segments;  // [num_segments]
     const int64_t* blocks;
     const tt_rotation* rotations;
-    void* pool;        // written to: [layers, 2 * kv_heads, num_slots, head_dim], or codes
-    void* parameters;  // written to: scales and zeros of a quantised cache, fp16
-    float* logits;  // written to: [num_logits, vocabulary]
+    const tt_cache* caches;
+    const int32_t* kinds;   // [layers]: which of the caches holds a layer
+    const int32_t* places;  // [layers]: which of its layers that is
+    float* logits;          // written to: [num_logits, vocabulary]
     int64_t rows;
     int64_t num_logits;
     int64_t num_segments;
-    int64_t num_slots;
     int32_t block_size;
     int32_t kv_type;
     // Added to, unless null: nanoseconds of the calling thread, [layers + 1, TT_PARTS], the last
@@ -130,6 +137,10 @@ struct tt_batch {
 
 struct tt_team;
 struct tt_step;
+
+// Which version of this file a binary was built from: TT_VERSION.
+constexpr int32_t TT_VERSION = 2;
+TT_API int32_t tt_version();
 
 // The instruction sets that this binary holds and this machine runs, best first, as one string
 // with spaces between.

@@ -88,11 +88,10 @@ class FloatRows {
     // Rows past the end repeat the last one.
     void place(const tt_segment& segment, int kv_head, int64_t first, int keys) {
         const tt_batch& batch = *s_.batch;
-        const int64_t heads = s_.model->num_kv_heads;
-        const T* layer = static_cast<const T*>(batch.pool) +
-                         int64_t{layer_} * 2 * heads * batch.num_slots * head_dim_;
-        const T* k = layer + kv_head * batch.num_slots * head_dim_;
-        const T* v = k + heads * batch.num_slots * head_dim_;
+        const tt_cache& cache = cache_of(s_, layer_);
+        const T* pool = static_cast<const T*>(cache.pool);
+        const T* k = pool + plane_of(s_, layer_, false, kv_head) * cache.num_slots * head_dim_;
+        const T* v = pool + plane_of(s_, layer_, true, kv_head) * cache.num_slots * head_dim_;
         const int64_t* blocks = batch.blocks + segment.first_block;
         keys_ = keys;
         for (int i = 0; i < kKeys; ++i) {

@@ -72,6 +72,11 @@ struct StepState {
     bool has_pending = false; // whether y is still to be added
 };
 
+// Where a layer's keys and values are.
+inline const tt_cache& cache_of(const StepState& s, int layer) {
+    return s.batch->caches[s.batch->kinds[layer]];
+}
+
 // One instruction set's functions.
 struct Kernels {
     const char* name;

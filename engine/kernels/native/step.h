@@ -192,7 +192,7 @@ class StepThread {
         } else {
             const bool is_value = head >= m_.num_heads + m_.num_kv_heads;
             const int first = m_.num_heads + (is_value ? m_.num_kv_heads : 0);
-            append<V>(s_, index, is_value, head - first, s_.batch->slots[m], row);
+            append<V>(s_, index, is_value, head - first, cache_of(s_, index).slots[m], row);
         }
     }
 

@@ -13,12 +13,15 @@ import torch
 
 from engine.api import ModelOptions, Precision
 from engine.config import KVFormat
+from engine.kernels import decode_step
+from engine.kernels.decode_step import RotaryRows, StepBatch, StepSegment, StepWindow
 from engine.kernels.library import instruction_sets, open_core
 from engine.kv.split import SplitStorage
 from engine.model.batch import ForwardInterruptedError
 from engine.model.config import ModelConfig, RopeScaling
 from engine.model.loader import load_model
 from engine.model.native import NativeDecoder
+from engine.model.native_step import _cache_of
 from engine.quant import native_cpu
 from engine.runner import build_batch
 from engine.scheduling.plan import StepPlan
@@ -355,3 +358,59 @@ def test_real_weights_agree_with_torch(starter_model, twin):
         assert float(divergence.mean()) < allowed, kept
         agreement = (native.argmax(-1) == expected.argmax(-1)).float().mean()
         assert float(agreement) > 1 - 3 * allowed, kept
+
+
+# ---------------------------------------------------------------------- kinds of layers
+def step_batch(decoder, start, end, blocks):
+    """Tokens [start, end) of IDS, in a cache with these blocks."""
+    rows = torch.arange(start, end)
+    return StepBatch(
+        embedded=decoder._embed(torch.tensor(IDS[start:end])),
+        positions=rows,
+        slots=torch.tensor(blocks)[rows // 16] * 16 + rows % 16,
+        logit_rows=torch.arange(end - start),
+        segments=[StepSegment(0, end - start, start, blocks)],
+        rotations=[RotaryRows(*table.halves) for table in decoder._tables],
+    )
+
+
+@pytest.mark.parametrize("kept", [KVFormat.FLOAT32, KVFormat.INT8, KVFormat.INT4])
+def test_layers_of_each_kind_have_a_cache_and_tables_of_their_own(kept):
+    """Bit by bit what one cache for all of them gives."""
+    config = FAMILIES["windows"]
+    decoder = decoder_of(config)
+    for table in decoder._tables:
+        table.reserve(128)
+    step = decoder._step._step
+    whole = _cache_of(make_storage(config, 40, 16, kept))
+    full = _cache_of(make_storage(replace(config, num_layers=1), 20, 16, kept))
+    window = _cache_of(make_storage(replace(config, num_layers=2), 30, 16, kept))
+    full, window = replace(full, layers=(1,)), replace(window, layers=(0, 2))
+    for start, end in ((0, 100), (100, 101), (101, 104), (104, 120)):
+        batch = step_batch(decoder, start, end, (4, 5, 9, 8, 0, 1, 2, 39))
+        together = step.run(batch, whole, 2, never)
+        batch = step_batch(decoder, start, end, (7, 2, 9, 1, 0, 3, 4, 5))
+        seen = step_batch(decoder, start, end, (11, 25, 3, 29, 0, 1, 2, 28))
+        windows = [StepWindow(window, seen.slots, [seen.segments[0].block_ids])]
+        assert torch.equal(together, step.run(batch, full, 2, never, windows))
+
+
+def test_a_step_that_takes_long_is_asked_on_the_way(monkeypatch):
+    decoder = decoder_of(CONFIG)
+    storage = make_storage(CONFIG, 40, 16)
+    sequence = CachedSequence((0, 1))
+    forward(decoder, storage, sequence.chunk(IDS[:3], 1))
+    asked = []
+    batch = build_batch(StepPlan((sequence.chunk(IDS[3:4], 1),)), 16, CPU)
+
+    def ask():
+        asked.append(True)
+        return False
+
+    plain = decoder.forward(batch, storage, ask)
+    assert len(asked) == 1
+    monkeypatch.setattr(decode_step, "_PIECE_NS", 1)
+    decoder.forward(batch, storage, ask)  # from what it takes the next step knows
+    asked.clear()
+    assert torch.equal(decoder.forward(batch, storage, ask), plain)
+    assert len(asked) == CONFIG.num_layers
