@@ -19,6 +19,7 @@ from app.controllers.experiments.controller import ExperimentsController
 from app.controllers.experiments.runner import Runner
 from app.controllers.inspector.answer import AnswerInspector
 from app.controllers.inspector.inspected import InspectedAnswer
+from app.controllers.inspector.kept_reports import KeptReports
 from app.controllers.kept_caches import KeptCaches
 from app.controllers.library import LibraryController
 from app.controllers.library_services import LibraryServices
@@ -195,6 +196,7 @@ def _make_inspector(application: Application, views: _Views) -> None:
     inspected = InspectedAnswer(application.controllers.chat, bridge)
     views.chat.inspect_requested.connect(inspected.open)
     inspected.opened.connect(window.show_answer)
+    KeptReports(inspected, application.services)
     AnswerInspector(views.inspector.answer, page, inspected, bridge)
 
 

@@ -22,7 +22,8 @@ from app.store.codec import (
 )
 from app.store.database import open_database, open_in_memory
 from app.store.errors import StoreError, StoreReadOnlyError, store_error
-from engine.api import Failure
+from app.store.reports import decode_report, encode_report
+from engine.api import AnswerReport, Failure
 from ui.chat.rows import MessageStatus
 
 logger = logging.getLogger(__name__)
@@ -194,6 +195,26 @@ class Store:
         with self._writing() as connection:
             for message in messages:
                 connection.execute(UPDATE_MESSAGE, message_values(message, self._now()))
+
+    # ------------------------------------------------------------------ reports
+
+    def save_report(self, message_id: int, report: AnswerReport) -> None:
+        """Keep what was observed of an answer, in place of an earlier report of it."""
+        stored = encode_report(report)
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO reports(message_id, report) "
+                "SELECT id, ? FROM messages WHERE id = ?",  # a message that is gone has none
+                (stored, message_id),
+            )
+
+    def report(self, message_id: int) -> AnswerReport | None:
+        """What was observed of an answer; None where that is not known, or cannot be read."""
+        with self._reading() as connection:
+            row = connection.execute(
+                "SELECT report FROM reports WHERE message_id = ?", (message_id,)
+            ).fetchone()
+        return None if row is None else decode_report(row["report"])
 
     # ------------------------------------------------------------------ inside
 

@@ -46,12 +46,12 @@ class InspectedAnswer(QObject):
 
     @property
     def report(self) -> AnswerReport | None:
-        """What was reported of it in this run."""
+        """What was observed of it, as far as that is known here."""
         message = self.message
         return None if message is None else self.report_of(message.message_id)
 
     def report_of(self, message_id: int) -> AnswerReport | None:
-        """What was reported of any answer in this run."""
+        """What was observed of any answer, as far as that is known here."""
         return self._reports.get(message_id)
 
     @Slot(int)
@@ -68,8 +68,11 @@ class InspectedAnswer(QObject):
     @Slot(AnswerReport)
     def _on_explained(self, report: AnswerReport) -> None:
         message_id = message_id_of(report.request_id)
-        if message_id is None:
-            return
+        if message_id is not None:
+            self.take(message_id, report)
+
+    def take(self, message_id: int, report: AnswerReport) -> None:
+        """Keep the newest report of an answer for a while, and tell if that is looked at."""
         self._reports.pop(message_id, None)
         self._reports[message_id] = report
         while len(self._reports) > KEPT:
