@@ -21,7 +21,7 @@ def plan(subject: Subject) -> tuple[Trial, ...]:
 
 
 def read(_subject: Subject, trial: Trial, seen: Seen) -> tuple[Reading, ...]:
-    """The mean gap of some dozens of neighbours each."""
+    """The middle gap of some dozens of neighbours each."""
     return tuple(
         Reading(trial.series, float(round(place)), {ITL: gap})
         for answer in seen.answers

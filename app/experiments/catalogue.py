@@ -28,6 +28,7 @@ class Experiment:
     """What is measured for a subject, what that is read as, and what follows from it.
 
     ``known``: readings that need no trial. ``findings`` is empty where too little was measured.
+    ``is_live``: what a trial shows can be read while it goes on.
     """
 
     name: str
@@ -35,12 +36,15 @@ class Experiment:
     read: Callable[[Subject, Trial, Seen], Readings]
     findings: Callable[[Readings], Findings]
     known: Callable[[Subject], Readings] = _nothing
+    is_live: bool = False
 
 
 EXPERIMENTS = (
-    Experiment("cache", caching.plan, caching.read, caching.findings),
+    Experiment("cache", caching.plan, caching.read, caching.findings, is_live=True),
     Experiment("prompt", prompt_length.plan, prompt_length.read, prompt_length.findings),
-    Experiment("answer", answer_length.plan, answer_length.read, answer_length.findings),
+    Experiment(
+        "answer", answer_length.plan, answer_length.read, answer_length.findings, is_live=True
+    ),
     Experiment("streams", streams.plan, streams.read, streams.findings),
     Experiment("capacity", capacity.plan, capacity.read, capacity.findings, capacity.calculated),
     Experiment(

@@ -45,11 +45,11 @@ def ratio(value: float, base: float) -> float:
 
 
 def binned(values: Iterable[float], most: int) -> tuple[tuple[float, float], ...]:
-    """At most ``most`` points (place from 1, mean) of as many neighbours each."""
+    """At most ``most`` points (place from 1, middle value) of as many neighbours each."""
     whole = list(values)
     size = max(1, -(-len(whole) // most))
     points = []
     for start in range(0, len(whole), size):
         part = whole[start : start + size]
-        points.append((start + (len(part) + 1) / 2, sum(part) / len(part)))
+        points.append((start + (len(part) + 1) / 2, median(part)))
     return tuple(points)

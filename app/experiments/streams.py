@@ -34,9 +34,10 @@ def plan(subject: Subject) -> tuple[Trial, ...]:
     blocks = info.kv_budget_bytes // max(1, info.kv_bytes_per_token * info.kv_block_size)
     each = -(-(2 * _PROMPT + _NEW) // info.kv_block_size) + 1
     counts = [n for n in _COUNTS[subject.depth] if n == 1 or n * each <= blocks]
+    ask = Ask(min(_PROMPT, subject.room // 2), min(_NEW, subject.room // 2))
     ceilings = ("roofline", "--threads", str(info.threads), "--json")
     trials = [
-        EngineTrial(SERIES, float(count), (Ask(_PROMPT, _NEW),) * count)
+        EngineTrial(SERIES, float(count), (ask,) * count)
         for _again in range(_REPEATS[subject.depth])
         for count in counts
     ]

@@ -11,6 +11,7 @@ from itertools import pairwise
 from engine.api import ModelInfo, Timeline
 
 NS_PER_MS = 1e6
+_TOKEN_COST = 10.0  # of a token of an answer, in tokens of a prompt
 
 
 class Depth(StrEnum):
@@ -37,6 +38,12 @@ class Ask:
     guess_ahead: bool = False
     text: Text = Text.PROSE
 
+    def cost(self, num_read: int, num_written: int) -> float:
+        """About how long it takes to read and write so much, in prompt tokens read."""
+        if not self.kv_cache:  # each token reads everything before it again
+            return num_read + num_written * (self.prompt_tokens + num_written / 2)
+        return num_read + _TOKEN_COST * num_written
+
 
 @dataclass(frozen=True, slots=True)
 class EngineTrial:
@@ -55,13 +62,8 @@ class EngineTrial:
 
     @property
     def cost(self) -> float:
-        """About how long it takes, in prompt tokens; a token of an answer takes some ten."""
-        return sum(map(_cost, self.asks))
-
-    @property
-    def num_tokens(self) -> int:
-        """Of all prompts and answers."""
-        return sum(ask.prompt_tokens + ask.new_tokens for ask in self.asks)
+        """About how long it takes, in prompt tokens read."""
+        return sum(ask.cost(ask.prompt_tokens, ask.new_tokens) for ask in self.asks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,6 @@ class ProgramTrial:
 
 
 Trial = EngineTrial | ProgramTrial
-
-
-def _cost(ask: Ask) -> float:
-    if not ask.kv_cache:
-        return ask.new_tokens * (ask.prompt_tokens + ask.new_tokens / 2)
-    return ask.prompt_tokens + 10.0 * ask.new_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,10 @@
       <translation>访问令牌</translation>
     </message>
     <message>
+      <source>Activations, buffers, the window's pages and the allocator's reserve.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Add folder…</source>
       <translation>添加文件夹…</translation>
     </message>
@@ -86,6 +90,10 @@
     <message>
       <source>Address of the hub</source>
       <translation>仓库地址</translation>
+    </message>
+    <message>
+      <source>All</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>All models…</source>
@@ -140,6 +148,14 @@
       <translation>外观</translation>
     </message>
     <message>
+      <source>Apply</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Apply: {name}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Architecture</source>
       <translation>架构</translation>
     </message>
@@ -156,8 +172,16 @@
       <translation>跟随系统</translation>
     </message>
     <message>
+      <source>Ask something: the tokens of the answer are shown here.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Ask something: where an answer's time went is shown here.</source>
       <translation>提个问题：这里会显示回答的时间花在了哪里。</translation>
+    </message>
+    <message>
+      <source>Ask something: where its stages lie is shown here.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Asking the hub…</source>
@@ -192,12 +216,20 @@
       <translation>token 间隔（ITL）</translation>
     </message>
     <message>
+      <source>Blocks of the cache that hold something.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>By kind of layers, this chat's last answer</source>
       <translation type="unfinished" />
     </message>
     <message>
       <source>By name</source>
       <translation>按名称</translation>
+    </message>
+    <message>
+      <source>Bytes read</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Cache</source>
@@ -208,12 +240,20 @@
       <translation type="unfinished" />
     </message>
     <message>
+      <source>Can be given to a program at once.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Cancel</source>
       <translation>取消</translation>
     </message>
     <message>
       <source>Cancel loading</source>
       <translation>取消加载</translation>
+    </message>
+    <message>
+      <source>Ceiling</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Change</source>
@@ -272,6 +312,10 @@
       <translation>请选择更小的模型。</translation>
     </message>
     <message>
+      <source>Choose a token: click it, or walk with the arrow keys.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Choose among the likeliest tokens that together reach this probability. 1 is off.</source>
       <translation>只在累计概率达到该值的最可能 token 中选择。1 表示关闭。</translation>
     </message>
@@ -324,6 +368,18 @@
       <translation>用两段内置文本将各精度与 FP32 比较，不影响聊天。</translation>
     </message>
     <message>
+      <source>Compute the tokens</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Computing</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Computing {count} tokens…</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Context</source>
       <translation>上下文</translation>
     </message>
@@ -334,6 +390,10 @@
     <message>
       <source>Continue</source>
       <translation>继续</translation>
+    </message>
+    <message>
+      <source>Continue from here with this</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Conversation</source>
@@ -370,6 +430,18 @@
     <message>
       <source>Dark</source>
       <translation>深色</translation>
+    </message>
+    <message>
+      <source>Decode</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Decode leaves ~{idle} of the arithmetic idle: it does {intensity}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Decode, a token</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Delete</source>
@@ -424,8 +496,16 @@
       <translation>矢量图（SVG）…</translation>
     </message>
     <message>
+      <source>During this answer</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Each answer</source>
       <translation>每个回答</translation>
+    </message>
+    <message>
+      <source>Each decoded token reads {size} of memory, at {rate}: {share} of what this machine can read.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Each is measured on the loaded model. A chat goes first.</source>
@@ -460,12 +540,36 @@
       <translation>留空则使用应用自己的文件夹。</translation>
     </message>
     <message>
+      <source>End the answer here</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Engine</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Engine: too few tokens yet.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Engine: {rate}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>English</source>
       <translation>English</translation>
     </message>
     <message>
+      <source>Entropy</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Every answer becomes a JSON document that this schema describes, for example {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}. Empty: free text.</source>
       <translation>每个回答都会是符合此 Schema 的 JSON，例如 {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}。留空则为自由文本。</translation>
+    </message>
+    <message>
+      <source>Everything else on this machine, the system included.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Exact</source>
@@ -524,6 +628,10 @@
       <translation type="unfinished" />
     </message>
     <message>
+      <source>Frequency</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Frequency penalty</source>
       <translation>频率惩罚</translation>
     </message>
@@ -540,12 +648,32 @@
       <translation>显存预算</translation>
     </message>
     <message>
+      <source>Gap</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Gaps one after another</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Give me five questions to ask before I buy a used bicycle.</source>
       <translation>买二手自行车之前，该问哪五个问题？</translation>
     </message>
     <message>
+      <source>Gives a context of ~{n} tokens, for one chat.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Gives the full context of {n} tokens to ~{chats} at once.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Go on</source>
       <translation>继续</translation>
+    </message>
+    <message>
+      <source>Graphics card</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Growth of this chat</source>
@@ -590,6 +718,10 @@
     <message>
       <source>How exactly the cache keeps what was read. Fewer bits hold a longer conversation in the same memory; with INT4 answers may drift in long ones.</source>
       <translation>缓存保存已读内容的精确程度。位数越少，同样的内存能容纳越长的对话；INT4 在长对话中可能使回答有所偏离。</translation>
+    </message>
+    <message>
+      <source>How long the gaps are</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>How many answers of a length have room in the KV cache at once.</source>
@@ -692,6 +824,10 @@
       <translation>KV 缓存精度</translation>
     </message>
     <message>
+      <source>KV cache, in use</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Keep the KV cache with the conversation</source>
       <translation>随对话保存 KV 缓存</translation>
     </message>
@@ -706,6 +842,10 @@
     <message>
       <source>Kept by other programs</source>
       <translation>其他程序的模型</translation>
+    </message>
+    <message>
+      <source>Kept by the allocator for the next tensors.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Kernels</source>
@@ -774,6 +914,10 @@
     <message>
       <source>Load a model first.</source>
       <translation>请先加载模型。</translation>
+    </message>
+    <message>
+      <source>Load a model: it shows the tokens, and what it thinks of them.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Loaded</source>
@@ -864,8 +1008,20 @@
       <translation>重新测量</translation>
     </message>
     <message>
+      <source>Measure again (~20 s)</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Measure the loss</source>
       <translation>测量损失</translation>
+    </message>
+    <message>
+      <source>Measure this machine (~20 s)</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Measured</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Measured on this model over {n} tokens: perplexity {perplexity}. There was no room for FP32 beside it to compare with.</source>
@@ -874,6 +1030,14 @@
     <message>
       <source>Measured on this model over {n} tokens: {part} of the likeliest next tokens are those of FP32; KL divergence {kl} nats; perplexity {perplexity}, with FP32 {reference}.</source>
       <translation>在此模型上测量了 {n} 个 token：{part} 的首选 token 与 FP32 一致；KL 散度 {kl} 奈特；困惑度 {perplexity}，FP32 为 {reference}。</translation>
+    </message>
+    <message>
+      <source>Measured {when} on {where}, {n} threads.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Measuring this machine</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Measuring {name}, {number} of {count}: {part}</source>
@@ -1028,6 +1192,10 @@
       <translation>还没有模型</translation>
     </message>
     <message>
+      <source>No stalls.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Normal text size</source>
       <translation>恢复文字大小</translation>
     </message>
@@ -1057,6 +1225,10 @@
     </message>
     <message>
       <source>Of an answer that ended, no chat's any more</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Of the ceiling</source>
       <translation type="unfinished" />
     </message>
     <message>
@@ -1100,6 +1272,18 @@
       <translation>模型的排序</translation>
     </message>
     <message>
+      <source>Other choices</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Other choices: {choice}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Other programs</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Parameters</source>
       <translation>参数量</translation>
     </message>
@@ -1124,14 +1308,24 @@
       <translation>提示的分段</translation>
     </message>
     <message>
-      <source>Point at the map to see whose a block is.
-
-</source>
+      <source>Point at the map to see whose a block is. Blocks of half the height are kept for reuse; nobody computes with them now.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Power</source>
       <translation type="unfinished" />
     </message>
     <message>
       <source>Precision</source>
       <translation>精度</translation>
+    </message>
+    <message>
+      <source>Prefill</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Prefill, whole</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Presence penalty</source>
@@ -1146,8 +1340,20 @@
       <translation>上一个版本</translation>
     </message>
     <message>
+      <source>Probability</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Probability {share} · entropy {bits} bits</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Processor cores that compute. More than the physical cores makes answers slower.</source>
       <translation>参与计算的处理器核心数。超过物理核心数反而会让回答变慢。</translation>
+    </message>
+    <message>
+      <source>Products, {precision}</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Progress</source>
@@ -1166,12 +1372,16 @@
       <translation>分段读提示</translation>
     </message>
     <message>
+      <source>Python collected garbage</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Queued: it is sent when the model has loaded.</source>
       <translation>已排队：模型加载完成后发送。</translation>
     </message>
     <message>
-      <source>Quick</source>
-      <translation>快速</translation>
+      <source>Quick, about a minute</source>
+      <translation>快速，约一分钟</translation>
     </message>
     <message>
       <source>Quit</source>
@@ -1182,12 +1392,28 @@
       <translation type="unfinished" />
     </message>
     <message>
+      <source>Reading</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Reading the cache</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Reading the file</source>
       <translation>正在读取文件</translation>
     </message>
     <message>
+      <source>Reading the prompt computes {rate}: {share} of what this machine can compute with these weights.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Reading the prompt… {done} of {total} tokens</source>
       <translation>正在读取提示… {done} / {total} 个 token</translation>
+    </message>
+    <message>
+      <source>Reading weights</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Reasoning</source>
@@ -1414,8 +1640,16 @@
       <translation>回答的各个阶段</translation>
     </message>
     <message>
+      <source>Stages of the answer below the ceilings</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Stages of the answer over time</source>
       <translation>各阶段的时间分布</translation>
+    </message>
+    <message>
+      <source>Stalls</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Start (ms)</source>
@@ -1428,6 +1662,10 @@
     <message>
       <source>Starting the engine</source>
       <translation>正在启动推理引擎</translation>
+    </message>
+    <message>
+      <source>Steps gave several tokens at once: these have no gap.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Stop</source>
@@ -1454,6 +1692,10 @@
       <translation>停止回答</translation>
     </message>
     <message>
+      <source>Stopped.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Stopped; what has arrived is kept</source>
       <translation>已停止，已下载的部分会保留</translation>
     </message>
@@ -1476,6 +1718,18 @@
     <message>
       <source>Text that repeats itself is easy to guess. No answer changes.</source>
       <translation>重复的文本容易猜中。回答的内容不会改变。</translation>
+    </message>
+    <message>
+      <source>That is long ago; measuring again keeps the better figures.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>The KV cache may take {all}; {used} of it hold something.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>The answer is being written. Its tokens follow when it has ended.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>The answer is still being written — Esc stops it</source>
@@ -1594,6 +1848,10 @@
       <translation>用于聊天的模型：一个 .gguf 文件，或包含 safetensors 文件的文件夹。</translation>
     </message>
     <message>
+      <source>The model gave its tokens {mean} on average; the least probable is {token} with {least}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>The model is being loaded.</source>
       <translation>正在加载模型。</translation>
     </message>
@@ -1620,6 +1878,10 @@
     <message>
       <source>The model's own</source>
       <translation>模型自带</translation>
+    </message>
+    <message>
+      <source>The model's parameters, as they are kept in memory.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>The one before stays in force.</source>
@@ -1674,6 +1936,10 @@
       <translation>权重占用 {narrow_bytes}，而不是 {wide_bytes}。</translation>
     </message>
     <message>
+      <source>The {n} most probable here</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>There is no model at {path}. Nothing was changed; choose another file.</source>
       <translation>{path} 处没有模型。未做任何更改；请选择其他文件。</translation>
     </message>
@@ -1682,7 +1948,19 @@
       <translation>思考中…</translation>
     </message>
     <message>
+      <source>This answer was faster than they allow, so something held the machine up when they were measured. Measure again.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>This chat has {tokens} tokens now, which take {size}.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>This choice is a part of a character: the text cannot go on from it.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>This choice stands for no text.</source>
       <translation type="unfinished" />
     </message>
     <message>
@@ -1690,12 +1968,32 @@
       <translation>这是模型加载后这段对话的第一轮，所以缓存里没有更多内容。</translation>
     </message>
     <message>
+      <source>This machine could not be measured.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>This machine reads {memory} and computes {flops}.</source>
       <translation>本机读取速度 {memory}，算力 {flops}。</translation>
     </message>
     <message>
+      <source>This machine's ceilings are not measured yet. It takes ~20 s, best while nothing else runs.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>This machine's measured ceilings</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>This needs {needed} of memory and {available} is free. Choose a shorter context, a smaller precision or a smaller model.</source>
       <translation>这需要 {needed} 内存，而可用的只有 {available}。请选择更短的上下文、更低的精度或更小的模型。</translation>
+    </message>
+    <message>
+      <source>This place is in the reasoning: only the answer itself can branch.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>This program as it was before a model was loaded.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>This prompt needs {needed} tokens; the model reads {limit}. Nothing was sent.</source>
@@ -1710,7 +2008,7 @@
       <translation type="unfinished" />
     </message>
     <message>
-      <source>Thorough, takes minutes</source>
+      <source>Thorough, some minutes</source>
       <translation>细致，需数分钟</translation>
     </message>
     <message>
@@ -1746,6 +2044,14 @@
       <translation>首 token 时间（TTFT）</translation>
     </message>
     <message>
+      <source>Tint of the answer</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Tint: from {low} to {high}, stronger for the latter</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Tints the words that were guessed ahead and found right. Known of answers written since the chat was opened.</source>
       <translation>为提前猜中的文字着色。只适用于打开此对话之后写出的回答。</translation>
     </message>
@@ -1768,6 +2074,10 @@
     <message>
       <source>Too large</source>
       <translation>内存不足</translation>
+    </message>
+    <message>
+      <source>Too little for the context of {n} tokens that is set; {fits} would fit.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Top-k</source>
@@ -1834,6 +2144,14 @@
       <translation type="unfinished" />
     </message>
     <message>
+      <source>Utilisation</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Value or count</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Values (CSV)…</source>
       <translation>数据（CSV）…</translation>
     </message>
@@ -1852,6 +2170,10 @@
     <message>
       <source>Vocabulary</source>
       <translation>词表</translation>
+    </message>
+    <message>
+      <source>Wait for the answer to end.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Waiting for the engine…</source>
@@ -1906,6 +2228,10 @@
       <translation>多个回答合计的速度、各自的间隔，以及算力的利用率。</translation>
     </message>
     <message>
+      <source>What the machine did meanwhile</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>What the model is told before every conversation, for example how to answer. It costs tokens of the context.</source>
       <translation>每次对话之前先告诉模型的话，例如应当如何回答。它会占用上下文的 token。</translation>
     </message>
@@ -1954,6 +2280,10 @@
       <translation>窗口及其各部分的位置。</translation>
     </message>
     <message>
+      <source>Which tokens</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Whole answer</source>
       <translation>整个回答</translation>
     </message>
@@ -1968,6 +2298,14 @@
     <message>
       <source>Window layout</source>
       <translation>窗口布局</translation>
+    </message>
+    <message>
+      <source>Window: a token is on the screen {p50} ms after its choice, at most {max} ms ({n} paints).</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>Window: nothing of this answer was seen being painted.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>With pieces of {small} tokens a running answer waits at most {small_stall} and the prompt {small_ttft}; with the prompt in one piece it is {large_stall} and {large_ttft}.</source>
@@ -2038,11 +2376,47 @@
       <translation type="unfinished" />
     </message>
     <message>
+      <source>and {n} shorter one</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>and {n} shorter ones</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>another prompt was computed</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>at byte {number}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>at most {ms} ms</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>battery</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>before token {n}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>before tokens {first} to {last}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>begins {time} ms after Send</source>
       <translation>发送后 {time} ms 开始</translation>
     </message>
     <message>
       <source>budget</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>bytes {digits}</source>
       <translation type="unfinished" />
     </message>
     <message>
@@ -2056,6 +2430,10 @@
     <message>
       <source>calculated</source>
       <translation>计算值</translation>
+    </message>
+    <message>
+      <source>chat template</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>chunk {number}</source>
@@ -2110,6 +2488,10 @@
       <translation>草稿 {name}</translation>
     </message>
     <message>
+      <source>earlier answer</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>en</source>
       <translation>zh_CN</translation>
     </message>
@@ -2146,6 +2528,22 @@
       <translation type="unfinished" />
     </message>
     <message>
+      <source>full power</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>gap</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>gaps</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>id {number}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>in use</source>
       <translation type="unfinished" />
     </message>
@@ -2158,6 +2556,10 @@
       <translation>未完成</translation>
     </message>
     <message>
+      <source>its cache had been given up to other answers</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>kept for reuse</source>
       <translation>保留待复用</translation>
     </message>
@@ -2168,6 +2570,18 @@
     <message>
       <source>load</source>
       <translation>加载</translation>
+    </message>
+    <message>
+      <source>longest</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>mains</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>mean {ms} ms</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>measured</source>
@@ -2214,6 +2628,10 @@
       <translation>无</translation>
     </message>
     <message>
+      <source>nothing that was watched explains it</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>now</source>
       <translation type="unfinished" />
     </message>
@@ -2244,6 +2662,14 @@
     <message>
       <source>p50 {p50} · p95 {p95} · max {max} ms</source>
       <translation>p50 {p50} · p95 {p95} · 最大 {max} ms</translation>
+    </message>
+    <message>
+      <source>p50 {p50} · p95 {p95} · p99 {p99} · max {max} ms</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>parts of the program were read back from the disk</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>prefill</source>
@@ -2282,12 +2708,20 @@
       <translation>重复的文本</translation>
     </message>
     <message>
+      <source>reserved, not used</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>room for {n} tokens</source>
       <translation>可容纳 {n} 个 token</translation>
     </message>
     <message>
       <source>sample</source>
       <translation>采样</translation>
+    </message>
+    <message>
+      <source>saving mode</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>shared by chats</source>
@@ -2298,12 +2732,20 @@
       <translation>已展开</translation>
     </message>
     <message>
+      <source>special</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>stopped at a stop string</source>
       <translation>遇到停止字符串</translation>
     </message>
     <message>
       <source>stopped by you</source>
       <translation>已由你停止</translation>
+    </message>
+    <message>
+      <source>system prompt</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>template</source>
@@ -2326,8 +2768,32 @@
       <translation>连接中断</translation>
     </message>
     <message>
+      <source>the graphics card</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>the mean: steps give several tokens at once</source>
       <translation>平均值：每步会一次给出几个 token</translation>
+    </message>
+    <message>
+      <source>the processor</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>the processor ran below its speed</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>the program itself</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>the system does not say</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>this answer</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>this chat</source>
@@ -2340,6 +2806,18 @@
     <message>
       <source>thorough</source>
       <translation>细致</translation>
+    </message>
+    <message>
+      <source>today</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>token</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>token {n}: {ms} ms, {cause}</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>tokenise</source>
@@ -2394,8 +2872,20 @@
       <translation>运算</translation>
     </message>
     <message>
+      <source>working memory</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>yes</source>
       <translation>有</translation>
+    </message>
+    <message>
+      <source>your message</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{author} wrote this answer; its tokens are shown as {reader} reads them.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{cached} of {total} prompt tokens came from the cache.</source>
@@ -2482,8 +2972,20 @@
       <translation type="unfinished" />
     </message>
     <message>
+      <source>{low} ms and more</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{low} to {high}</source>
       <translation>{low} 至 {high}</translation>
+    </message>
+    <message>
+      <source>{low} to {high} ms</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{ms} ms</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{name} (automatic)</source>
@@ -2526,12 +3028,32 @@
       <translation>{name}：在 {intensity} 处达到上限的 {share}。</translation>
     </message>
     <message>
+      <source>{name}: {size}</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{narrow} writes {narrow_rate} and {wide} {wide_rate}: {factor} times as fast.</source>
       <translation>{narrow} 的速度为 {narrow_rate}，{wide} 为 {wide_rate}：快 {factor} 倍。</translation>
     </message>
     <message>
+      <source>{now} of {most} GHz</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{now} °C; the limit is {most} °C</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{number} bits</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{number} of {count}</source>
       <translation>第 {number} 项，共 {count} 项</translation>
+    </message>
+    <message>
+      <source>{n} are stalls.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{n} block</source>
@@ -2539,6 +3061,18 @@
     </message>
     <message>
       <source>{n} blocks</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{n} chat</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{n} chats</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{n} days ago</source>
       <translation type="unfinished" />
     </message>
     <message>
@@ -2552,6 +3086,22 @@
     <message>
       <source>{n} files</source>
       <translation>{n} 个文件</translation>
+    </message>
+    <message>
+      <source>{n} gap</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{n} gaps</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{n} gaps between tokens: half take at most {p50} ms, 95% at most {p95} ms, the longest {max} ms.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
+      <source>{n} is a stall.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{n} layer</source>
@@ -2576,6 +3126,10 @@
     <message>
       <source>{n} models</source>
       <translation>{n} 个模型</translation>
+    </message>
+    <message>
+      <source>{n} of {cores} cores busy</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{n} of {total} layers would run on the processor.</source>
@@ -2634,6 +3188,10 @@
       <translation>换成 {precision} 就够用。</translation>
     </message>
     <message>
+      <source>{prompt} in the prompt, {answer} in the answer.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{right} of {drafted} guesses right</source>
       <translation>{drafted} 次猜测中对了 {right} 次</translation>
     </message>
@@ -2664,12 +3222,20 @@
       <translation>{size} · 正在读取…</translation>
     </message>
     <message>
+      <source>{threads} threads on {cores} cores</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>{time} left</source>
       <translation>剩余 {time}</translation>
     </message>
     <message>
       <source>{title}, answering</source>
       <translation>{title}，正在回答</translation>
+    </message>
+    <message>
+      <source>{title}, special</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>{total} prompt tokens</source>
@@ -2698,6 +3264,10 @@
     <message>
       <source>{vocab} tokens of {hidden} values</source>
       <translation>{vocab} 个 token，每个 {hidden} 维</translation>
+    </message>
+    <message>
+      <source>~ The answer's ids were not kept: its text was turned into tokens again.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>~{gain} times the speed of steps without guesses (~{time} each)</source>

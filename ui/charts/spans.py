@@ -42,7 +42,7 @@ def span_of(values: Sequence[float], *, is_log: bool, from_zero: bool = True) ->
     high = max((0.0, *values)) if from_zero or not values else max(values)
     if high <= low:
         high = low + 1.0
-    step = nice_step(high - low, 5)
+    step = nice_step(high - low, 4)
     top = math.ceil(high / step - 1e-9) * step
     return Span(low if from_zero else math.floor(low / step + 1e-9) * step, top)
 

@@ -6,7 +6,15 @@ Wide it is a column of buttons, which arrow keys walk; narrow it is a box to cho
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QEnterEvent,
+    QFocusEvent,
+    QFont,
+    QFontMetrics,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -25,6 +33,11 @@ from ui.theme import BASE_FONT_PX, RADIUS_CONTROL, SMALL_FONT_PX, ThemeSource, s
 
 _PAD = 10
 _GAP = 2
+_BY_KEYS = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
 _WRAP = int(Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
 
 
@@ -36,6 +49,7 @@ class ExperimentButton(QAbstractButton):
         self.row = row
         self._themes = themes
         self._is_running = False
+        self._shows_ring = False
         self.setText(row.title)
         self.setAccessibleName(row.title)
         self.setAccessibleDescription(row.line)
@@ -96,11 +110,21 @@ class ExperimentButton(QAbstractButton):
         painter.setFont(themes.font(SMALL_FONT_PX))
         painter.setPen(themes.color("accent" if self._is_running else "muted"))
         painter.drawText(room, _WRAP, tr("measuring…") if self._is_running else self.row.line)
-        if self.hasFocus():
+        if self._shows_ring:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(themes.color("accent"), 2))
             painter.drawRoundedRect(box, RADIUS_CONTROL, RADIUS_CONTROL)
         painter.end()
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._shows_ring = event.reason() in _BY_KEYS
+
+    @override
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._shows_ring = False
 
     @override
     def enterEvent(self, event: QEnterEvent) -> None:

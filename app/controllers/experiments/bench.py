@@ -40,9 +40,9 @@ class _Asked:
     is_ended: bool = False
 
     @property
-    def num_done(self) -> int:
-        """Tokens of the prompt and the answer that are done."""
-        return self.num_computed + len(self.times_ns)
+    def cost(self) -> float:
+        """Of what is done of it."""
+        return self.ask.cost(self.num_computed, len(self.times_ns))
 
     def seen(self) -> AnswerSeen:
         """What there is of it."""
@@ -90,6 +90,10 @@ class Bench(QObject):
         self._most_running = 0
         for ask in trial.asks:
             self._ask(ask)
+
+    def so_far(self) -> Seen:
+        """What the present trial shows until now; a program shows nothing before its end."""
+        return Seen(tuple(asked.seen() for asked in self._asked.values()), self._most_running)
 
     def drop(self) -> None:
         """Give the present trial up; nothing is said of it."""
@@ -174,11 +178,11 @@ class Bench(QObject):
     def _tell(self) -> None:
         trial = self._trial
         if isinstance(trial, EngineTrial):
-            done = sum(asked.num_done for asked in self._asked.values())
-            self.progressed.emit(min(1.0, done / max(1, trial.num_tokens)))
+            done = sum(asked.cost for asked in self._asked.values())
+            self.progressed.emit(min(1.0, done / max(1.0, trial.cost)))
 
     def _succeed(self) -> None:
-        seen = Seen(tuple(a.seen() for a in self._asked.values()), self._most_running)
+        seen = self.so_far()
         for asked in self._asked.values():
             if asked.timeline is not None:
                 self._prompts.learn(asked.num_words, asked.timeline.num_prompt_tokens)

@@ -19,7 +19,6 @@ from app.experiments.runs import Run, Setting
 from app.experiments.trials import Ask, EngineTrial, Reading, Seen, Subject, Trial
 from ui.widgets.model_name import model_title
 
-_WARM_UP = EngineTrial("", 0.0, (Ask(64, 8),))
 logger = logging.getLogger(__name__)
 
 
@@ -54,6 +53,7 @@ class Runner(QObject):
         self._experiment: Experiment | None = None
         self._subject: Subject | None = None
         self._trials: tuple[Trial, ...] = ()
+        self._warm_up: Trial | None = None
         self._number = 0
         self._readings: list[Reading] = []
         self._failures: list[str] = []
@@ -74,13 +74,20 @@ class Runner(QObject):
 
     @property
     def readings(self) -> tuple[Reading, ...]:
-        """What is measured so far."""
-        return tuple(self._readings)
+        """What is measured so far, that of a trial under way included where it can be read."""
+        experiment, subject = self._experiment, self._subject
+        readings = tuple(self._readings)
+        if experiment is None or subject is None or not experiment.is_live:
+            return readings
+        trial = self._present()
+        if self.activity is not Activity.MEASURING or trial is None or trial is self._warm_up:
+            return readings
+        return readings + experiment.read(subject, trial, self._bench.so_far())
 
     @property
     def place(self) -> tuple[int, int]:
         """The number of the present trial, from 1, and of all; 0 while the model warms up."""
-        if self._trials and self._trials[0] is _WARM_UP:
+        if self._warm_up is not None:
             return self._number, len(self._trials) - 1
         return self._number + 1, len(self._trials)
 
@@ -106,8 +113,11 @@ class Runner(QObject):
         """Begin; ``is_held``: the user waits for an answer at present."""
         assert self.activity is Activity.IDLE
         trials = experiment.plan(subject)
+        self._warm_up = None
         if any(isinstance(trial, EngineTrial) for trial in trials):
-            trials = (_WARM_UP, *trials)
+            # the first steps of a model are slow, and tell how many tokens a word has
+            self._warm_up = EngineTrial("", 0.0, (Ask(min(64, subject.room - 8), 8),))
+            trials = (self._warm_up, *trials)
         self._experiment, self._subject, self._trials = experiment, subject, trials
         self._number, self.num_repeated = 0, 0
         self._readings = list(experiment.known(subject))
@@ -158,6 +168,9 @@ class Runner(QObject):
         else:
             self._finish(is_complete=not self._failures)
 
+    def _present(self) -> Trial | None:
+        return self._trials[self._number] if self._number < len(self._trials) else None
+
     def _spent_s(self) -> float:
         now = self._progress
         is_measuring = self.activity is Activity.MEASURING
@@ -183,7 +196,7 @@ class Runner(QObject):
             return
         experiment, subject = self._experiment, self._subject
         trial = self._trials[self._number]
-        if experiment is not None and subject is not None and trial is not _WARM_UP:
+        if experiment is not None and subject is not None and trial is not self._warm_up:
             self._readings += experiment.read(subject, trial, seen)
         self._next()
 

@@ -122,7 +122,9 @@ def _capacity(found: Findings) -> str:
 
 
 def _narrower(found: Findings, kinds: tuple[str, ...], memory: str) -> str:
-    narrow, wide = (label_words(kinds[int(found[name]) % len(kinds)]) for name in ("narrow", "wide"))
+    narrow, wide = (
+        label_words(kinds[int(found[name]) % len(kinds)]) for name in ("narrow", "wide")
+    )
     words = tr(
         "{narrow} writes {narrow_rate} and {wide} {wide_rate}: {factor} times as fast.",
         narrow=narrow,

@@ -99,8 +99,8 @@ def experiment_row(name: str) -> ExperimentRow:
 def depth_rows() -> tuple[DepthRow, ...]:
     """How thorough a run may be."""
     return (
-        DepthRow(Depth.QUICK.value, tr("Quick")),
-        DepthRow(Depth.FULL.value, tr("Thorough, takes minutes")),
+        DepthRow(Depth.QUICK.value, tr("Quick, about a minute")),
+        DepthRow(Depth.FULL.value, tr("Thorough, some minutes")),
     )
 
 
