@@ -3,7 +3,7 @@
 Imports no torch: dtypes and devices are named. ``engine.devices`` and the loader resolve it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine.api import Device, Precision
@@ -64,11 +64,28 @@ _BITS = {
 
 
 @dataclass(frozen=True, slots=True)
+class LayerGroup:
+    """Layers that look equally far back, which share a pool of blocks and block tables.
+
+    ``window``: tokens a layer sees, its own included (0: all). Where there is one, the first of
+    ``num_blocks`` is never written to: it stands in tables for what the window has left behind.
+    ``chunk``: the most tokens of one step.
+    """
+
+    layers: tuple[int, ...]
+    num_blocks: int
+    window: int = 0
+    chunk: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class KVGeometry:
     """Size of the paged KV cache.
 
-    One block holds ``block_size`` tokens of every layer, a token 2 (K and V) x num_layers x
-    num_kv_heads vectors of ``head_dim`` values.
+    One block holds ``block_size`` tokens of the layers of its group, a token 2 (K and V) x
+    num_kv_heads vectors of ``head_dim`` values in each. ``groups``: the kinds of layers; none: all
+    ``num_layers`` look back over everything. ``num_blocks`` are those of the first group, which is
+    the one of the layers that look back over everything, if there are any.
     """
 
     num_layers: int
@@ -77,22 +94,45 @@ class KVGeometry:
     block_size: int
     num_blocks: int
     format: KVFormat
+    groups: tuple[LayerGroup, ...] = ()
+
+    @property
+    def pools(self) -> int | tuple[LayerGroup, ...]:
+        """The blocks of each group, as ``engine.kv.manager`` wants to know them."""
+        return self.groups or self.num_blocks
+
+    @property
+    def parts(self) -> "tuple[KVGeometry, ...]":
+        """One geometry a group, of its own layers alone."""
+        if not self.groups:
+            return (self,)
+        return tuple(
+            replace(self, num_layers=len(g.layers), num_blocks=g.num_blocks, groups=())
+            for g in self.groups
+        )
+
+    def group_of(self, window: int) -> int:
+        """Index of the group of layers that see ``window`` tokens (0: all)."""
+        windows = [group.window for group in self.groups]
+        return windows.index(window) if window in windows else 0
 
     @property
     def bytes_per_token(self) -> int:
-        """Bytes of K and V of one token in all layers."""
+        """Bytes of K and V of one token in all layers, as long as it is in every window."""
         vectors = 2 * self.num_layers * self.num_kv_heads
         return vectors * self.format.vector_bytes(self.head_dim)
 
     @property
     def bytes_per_block(self) -> int:
-        """Bytes of one block in all layers."""
+        """Bytes of one block of the first group."""
+        if self.groups:
+            return self.parts[0].bytes_per_block
         return self.bytes_per_token * self.block_size
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of the whole pool."""
-        return self.bytes_per_block * self.num_blocks
+        """Bytes of all pools."""
+        return sum(part.bytes_per_block * part.num_blocks for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Knows the decoder, the storage and the sampler; not the scheduler, and no reques
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol
 
@@ -44,20 +44,41 @@ def build_batch(plan: StepPlan, block_size: int, device: torch.device) -> Forwar
     segments: list[Segment] = []
     for chunk in plan.chunks:
         length = len(chunk.token_ids)
-        segments.append(Segment(len(token_ids), length, chunk.start, chunk.block_ids))
+        segment = Segment(len(token_ids), length, chunk.start, chunk.block_ids)
+        if chunk.windows:
+            segment = replace(segment, window_ids=tuple(w.block_ids for w in chunk.windows))
+        segments.append(segment)
         token_ids.extend(chunk.token_ids)
         for position in range(chunk.start, chunk.start + length):
             block, offset = divmod(position, block_size)
             positions.append(position)
             slots.append(chunk.block_ids[block] * block_size + offset)
         logit_rows.extend(range(len(token_ids) - chunk.num_logits, len(token_ids)))
-    return ForwardBatch(
+    batch = ForwardBatch(
         token_ids=torch.tensor(token_ids, dtype=torch.int64, device=device),
         positions=torch.tensor(positions, dtype=torch.int64, device=device),
         slots=torch.tensor(slots, dtype=torch.int64, device=device),
         segments=tuple(segments),
         logit_rows=torch.tensor(logit_rows, dtype=torch.int64, device=device),
     )
+    if not segments or not segments[0].window_ids:
+        return batch
+    groups = range(1, len(segments[0].window_ids) + 1)
+    window_slots = tuple(_slots(segments, group, block_size, device) for group in groups)
+    return replace(batch, window_slots=window_slots)
+
+
+def _slots(
+    segments: Sequence[Segment], group: int, block_size: int, device: torch.device
+) -> torch.Tensor:
+    """Each token's place in the pool of a group of layers."""
+    slots: list[int] = []
+    for segment in segments:
+        table = segment.table(group)
+        for position in range(segment.context, segment.context + segment.length):
+            block, offset = divmod(position, block_size)
+            slots.append(table[block] * block_size + offset)
+    return torch.tensor(slots, dtype=torch.int64, device=device)
 
 
 class Runner:
@@ -78,7 +99,10 @@ class Runner:
         start_ns = time.perf_counter_ns()
         for chunk in plan.chunks:
             if chunk.copy is not None:
-                copy_block(self._storage, *chunk.copy)
+                copy_block(self._storage.parts[0], *chunk.copy)
+            for group, table in enumerate(chunk.windows, start=1):
+                if table.copy is not None:
+                    copy_block(self._storage.parts[group], *table.copy)
         block_size = self._storage.geometry.block_size
         batch = build_batch(plan, block_size, self._storage.device)
         forward_start_ns = time.perf_counter_ns()

@@ -79,7 +79,7 @@ class ModelSession:
             model.storage if hasattr(model.storage, "block_tensors") else None
         )
         self.kv = KVManager(
-            num_blocks=config.kv.num_blocks,
+            num_blocks=config.kv.pools,
             block_size=config.kv.block_size,
             prefix_cache=config.prefix_cache and config.kv_cache,
             copies_tails=storage is not None,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from engine.errors import EngineError, InvalidRequestError
+from engine.kv.group import lone_tables
 from engine.model.batch import ForwardBatch, Segment
 from engine.model.loader import LoadedModel
 
@@ -122,14 +123,25 @@ def _log_probabilities(
     device = model.storage.device
     part = torch.tensor(ids[start : start + _CHUNK], device=device)
     end = start + len(part)
-    blocks = tuple(range(-(-end // model.config.kv.block_size)))
-    places = torch.arange(start, end, device=device)  # blocks in order: position is slot
+    geometry = model.config.kv
+    tables = lone_tables(geometry, end)
+    slots = [
+        torch.tensor(
+            [
+                table[at // geometry.block_size] * geometry.block_size + at % geometry.block_size
+                for at in range(start, end)
+            ],
+            device=device,
+        )
+        for table in tables
+    ]
     batch = ForwardBatch(
         token_ids=part,
-        positions=places,
-        slots=places,
-        segments=(Segment(0, len(part), start, blocks),),
+        positions=torch.arange(start, end, device=device),
+        slots=slots[0],
+        segments=(Segment(0, len(part), start, tables[0], tuple(tables[1:])),),
         logit_rows=torch.arange(len(part), device=device),
+        window_slots=tuple(slots[1:]),
     )
     logits = model.decoder.forward(batch, model.storage, is_stopped)
     if not bool(torch.isfinite(logits).all()):

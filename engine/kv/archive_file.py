@@ -68,6 +68,11 @@ class ArchiveFile:
         self._file.seek(self._offset(index))
         return _unpack(self._file.read(self._token_bytes))
 
+    def contents_start(self, index: int, length: int) -> bytes:
+        """The first ``length`` bytes of a record's contents, its digest not checked."""
+        self._file.seek(self._offset(index) + self._token_bytes)
+        return self._file.read(length)
+
     def read(self, index: int) -> tuple[list[int], bytes]:
         """A record's token ids and contents. Raises ArchiveError where it is damaged."""
         before = self._digest_before(index)

@@ -1,20 +1,17 @@
 """Block tables: which blocks hold the tokens of each request. Plain Python, no tensors.
 
-Joins the pool (who owns a block) and the prefix index (what a block holds). A shortage is a value
-that the scheduler must handle, never an exception.
+Joins the groups of layers (see ``engine.kv.group``): a request has a table in each of them, and a
+beginning of a text is cached as far as all of them have it. A shortage is a value that the
+scheduler must handle, never an exception.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+import itertools
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-from engine.kv.block_pool import BlockPool
-from engine.kv.prefix import PrefixIndex, Tail
-
-# Fewer tokens than these are computed rather than copied: most texts begin with the same two.
-LEAST_COPIED: Final = 4
-# Reclaimed at once, so that the next owner's blocks lie side by side for a while.
-_RECLAIMED: Final = 16
+from engine.config import LayerGroup
+from engine.kv.group import BlockGroup, BlockTable, GroupUse, WindowTable
+from engine.kv.hit import Hit, Room, find_hit, has_place
 
 
 def ignore_blocks(_blocks: Sequence[int]) -> None:
@@ -22,20 +19,19 @@ def ignore_blocks(_blocks: Sequence[int]) -> None:
 
 
 @dataclass(slots=True)
-class _Table:
-    """One request's blocks in token order.
+class _Sequence:
+    """One request's tables, and what is in them.
 
     ``keys`` are the content keys of its computed full blocks, from the first block on; ``tail``
-    the computed tokens after these; a private table has neither. ``copy`` (source, target): the target, its last block, is to
-    begin with what the source holds; until that is done the source is held, too.
+    the computed tokens after these; a private one has neither.
     """
 
-    blocks: list[int] = field(default_factory=list)
-    keys: list[bytes] = field(default_factory=list)
+    tables: tuple[BlockTable, ...]
+    keys: list[bytes]
     tail: tuple[int, ...] = ()
     num_computed: int = 0
-    copy: tuple[int, int] | None = None
     is_private: bool = False
+    has_copies: bool = False
 
     @property
     def parent(self) -> bytes | None:
@@ -46,33 +42,43 @@ class _Table:
 class KVManager:
     """Blocks of ``block_size`` tokens for any number of requests.
 
-    ``copies_tails``: texts that part inside a block share its beginning, too, by a copy that the
-    runner makes. ``max_cached_blocks`` are kept for prefix hits at most (None: all there is).
-    ``on_free`` hears of the blocks of each table that is closed.
+    ``num_blocks``: of the one kind of layers there is, or of each kind. ``copies_tails``: texts
+    that part inside a block share its beginning, too, by a copy that the runner makes.
+    ``max_cached_blocks`` are kept for prefix hits at most, or as many bytes in all groups as so
+    many blocks of the first group have (None: all there is). ``on_free`` hears of the blocks of
+    each table that is closed.
     """
 
     def __init__(
         self,
         *,
-        num_blocks: int,
+        num_blocks: int | Sequence[LayerGroup],
         block_size: int,
         prefix_cache: bool,
         copies_tails: bool = False,
         max_cached_blocks: int | None = None,
         on_free: Callable[[Sequence[int]], None] = ignore_blocks,
     ) -> None:
-        self._pool = BlockPool(num_blocks)
-        self._prefix = PrefixIndex(block_size) if prefix_cache else None
+        sizes = [LayerGroup((0,), num_blocks)] if isinstance(num_blocks, int) else num_blocks
+        ages = itertools.count()
+        self.groups = tuple(
+            BlockGroup(size, block_size, ages, has_prefix=prefix_cache) for size in sizes
+        )
+        self._first, *more = self.groups
+        self._more = tuple(more)
+        self._windowed = tuple(i for i, group in enumerate(self.groups) if group.window)
         self._block_size = block_size
         self._copies_tails = copies_tails
-        self._max_cached = num_blocks if max_cached_blocks is None else max_cached_blocks
+        self._max_cached = (
+            None if max_cached_blocks is None else max_cached_blocks * self._first.num_layers
+        )
         self._on_free = on_free
-        self._tables: dict[str, _Table] = {}
+        self._sequences: dict[str, _Sequence] = {}
 
     @property
     def has_prefix_cache(self) -> bool:
         """Whether texts are found again."""
-        return self._prefix is not None
+        return self._first.prefix is not None
 
     @property
     def block_size(self) -> int:
@@ -82,35 +88,45 @@ class KVManager:
     @property
     def capacity(self) -> int:
         """Tokens that fit when one request owns every block."""
-        return self._pool.num_blocks * self._block_size
+        return min(group.capacity for group in self.groups)
 
     @property
     def num_blocks(self) -> int:
-        """All blocks."""
-        return self._pool.num_blocks
+        """All blocks of the first group."""
+        return self._first.pool.num_blocks
 
     @property
     def num_live_blocks(self) -> int:
-        """Blocks some request refers to, shared ones counted once."""
-        return self._pool.num_live
+        """Blocks of the first group that some request refers to, shared ones counted once."""
+        return self._first.pool.num_live
 
     @property
     def num_cached_blocks(self) -> int:
-        """Blocks nobody refers to that are kept for prefix hits."""
-        return self._pool.num_cached
+        """Blocks of the first group nobody refers to that are kept for prefix hits."""
+        return self._first.pool.num_cached
 
     @property
-    def num_available(self) -> int:
-        """Blocks that nobody refers to."""
-        return self._pool.num_available
+    def uses(self) -> tuple[GroupUse, ...]:
+        """How the blocks of each group are used."""
+        return tuple(
+            GroupUse(
+                group.num_layers,
+                group.window,
+                group.pool.num_live,
+                group.pool.num_cached,
+                group.pool.num_blocks,
+            )
+            for group in self.groups
+        )
 
     @property
     def num_live_tokens(self) -> int:
-        """Computed tokens in live blocks, shared ones counted once."""
+        """Computed tokens in live blocks of the first group, shared ones counted once."""
         filled: dict[int, int] = {}
-        for table in self._tables.values():
-            left = table.num_computed
-            for block in table.blocks:
+        for sequence in self._sequences.values():
+            table = sequence.tables[0]
+            left = sequence.num_computed - table.first * self._block_size
+            for block in table.blocks[table.first :]:
                 if left <= 0:
                     break
                 filled[block] = max(filled.get(block, 0), min(left, self._block_size))
@@ -123,32 +139,75 @@ class KVManager:
             num_shared if self._copies_tails else num_shared // self._block_size * self._block_size
         )
 
+    def find_text(self, token_ids: Sequence[int]) -> Hit:
+        """The full blocks that hold the beginning of ``token_ids``, even all of it.
+
+        Valid until the next change of any table.
+        """
+        return self._find([*token_ids, 0], with_tail=False)
+
+    def find_blocks(self, token_ids: Sequence[int]) -> list[int]:
+        """The same blocks, of the first group."""
+        return self.find_text(token_ids).blocks[0]
+
+    # ------------------------------------------------------------------ what would fit
+
     def can_allocate(
         self,
         token_ids: Sequence[int],
         *,
         num_tokens: int,
         spare: int,
+        growing: Iterable[tuple[str, int]] = (),
+        before: Iterable[int] = (),
         without: Collection[str] = (),
     ) -> bool:
         """Whether a new request of ``token_ids`` could own blocks for ``num_tokens`` tokens now.
 
-        ``spare`` blocks must stay available for the growth of the requests already running.
-        ``without``: requests whose tables would be closed before.
+        There must stay available, in each group: ``spare`` blocks, what each of the ``growing``
+        requests needs for its tokens, and what requests of ``before`` tokens need. ``without``:
+        requests whose tables would be closed before.
         """
-        given_back = self._only_owned_by(without)
-        matched, _keys, tail = self._find(token_ids)
-        held = {*matched, tail.block} if tail is not None and not tail.is_whole else set(matched)
-        revived = sum(not self._pool.references(b) or b in given_back for b in held)
-        needed = self.num_blocks_for(num_tokens) - len(matched)
-        return needed + revived + spare <= self._pool.num_available + len(given_back)
+        growing, before = list(growing), list(before)
+        rooms: list[Room] = []
+        for index, group in enumerate(self.groups):
+            taken = spare + sum(map(group.most_blocks, before))
+            taken += sum(
+                group.num_wanted(self._sequences[request_id].tables[index], count)
+                for request_id, count in growing
+            )
+            given_back = group.only_owned_by([self._sequences[r].tables[index] for r in without])
+            rooms.append(Room(group.pool.num_available + len(given_back) - taken, given_back))
+        hit = self._find(token_ids)
+        if has_place(self.groups, hit, num_tokens, rooms):
+            return True
+        # the source of a copy need not be held where none is made
+        return bool(hit.tails) and has_place(
+            self.groups, self._find(token_ids, with_tail=False), num_tokens, rooms
+        )
 
-    def find_blocks(self, token_ids: Sequence[int]) -> list[int]:
-        """The full blocks, one after the other, that hold the beginning of ``token_ids``.
+    def can_append(
+        self, request_id: str, num_tokens: int, others: Iterable[tuple[str, int]]
+    ) -> bool:
+        """Whether a table may grow and leave what the ``others`` need for so many tokens."""
+        others = list(others)
+        for index, group in enumerate(self.groups):
+            missing = group.num_missing(self._sequences[request_id].tables[index], num_tokens)
+            if not missing:
+                continue
+            missing += sum(
+                group.num_missing(self._sequences[other].tables[index], count)
+                for other, count in others
+            )
+            if missing > group.pool.num_available:
+                return False
+        return True
 
-        Valid until the next change of any table.
-        """
-        return [] if self._prefix is None else self._prefix.match([*token_ids, 0])[0]
+    def num_blocks_for(self, num_tokens: int) -> int:
+        """Blocks that hold so many tokens."""
+        return -(-num_tokens // self._block_size)
+
+    # ------------------------------------------------------------------ the life of a table
 
     def allocate(
         self, request_id: str, token_ids: Sequence[int], *, takes_tail: bool = True
@@ -158,166 +217,183 @@ class KVManager:
         Returns the number of cached tokens: they are computed, at least one token is not.
         ``takes_tail`` False: full blocks only.
         """
-        assert request_id not in self._tables, "the request has a table"
-        blocks, keys, tail = self._find(token_ids)
-        for block in blocks:
-            self._pool.share(block)
-        table = _Table(blocks, keys, num_computed=len(blocks) * self._block_size)
-        self._tables[request_id] = table
-        if tail is not None and takes_tail:
-            self._take_tail(request_id, table, tail, token_ids)
-        return table.num_computed
+        assert request_id not in self._sequences, "the request has a table"
+        hit = self._find(token_ids, with_tail=takes_tail)
+        if hit.tails:
+            rooms = [Room(group.pool.num_available) for group in self.groups]
+            if not has_place(self.groups, hit, len(token_ids), rooms):
+                hit = self._find(token_ids, with_tail=False)
+        tables = tuple(map(BlockTable, hit.blocks, hit.firsts))
+        sequence = _Sequence(tables, hit.keys, num_computed=len(hit.keys) * self._block_size)
+        self._sequences[request_id] = sequence
+        for index, group in enumerate(self.groups):
+            for block in hit.held(index):
+                group.pool.share(block)
+        if hit.tails:
+            self._take_tail(sequence, hit, token_ids)
+        return sequence.num_computed
 
     def allocate_private(self, request_id: str) -> int:
         """Open a table that shares nothing and that nobody finds; returns 0 cached tokens."""
-        assert request_id not in self._tables, "the request has a table"
-        self._tables[request_id] = _Table(is_private=True)
+        assert request_id not in self._sequences, "the request has a table"
+        tables = tuple(BlockTable() for _ in self.groups)
+        self._sequences[request_id] = _Sequence(tables, [], is_private=True)
         return 0
 
     def append(self, request_id: str, num_tokens: int, *, room: int = 1) -> tuple[int, ...] | None:
-        """Grow the table to ``num_tokens`` tokens and return its blocks.
+        """Grow the table to ``num_tokens`` tokens and return its blocks in the first group.
 
         None, with nothing changed, when too few blocks are available. ``room`` is the number of
         tokens the request is known to need, so that its blocks are given a place of that size.
         """
-        table = self._tables[request_id]
-        missing = self.num_blocks_for(num_tokens) - len(table.blocks)
-        if missing > self._pool.num_available:
+        tables = self._sequences[request_id].tables
+        if self._more and not self._grow_more(tables, num_tokens, room):
             return None
-        if missing > self._pool.num_blank:
-            self._reclaim(max(missing - self._pool.num_blank, _RECLAIMED))
-        for _ in range(missing):
-            last = table.blocks[-1] if table.blocks else None
-            block = self._pool.take(last, self.num_blocks_for(room) - len(table.blocks))
-            assert block is not None, "enough blank blocks were counted"
-            table.blocks.append(block)
-        return tuple(table.blocks)
+        return tuple(tables[0].blocks) if self._first.grow(tables[0], num_tokens, room) else None
 
-    def num_blocks_for(self, num_tokens: int) -> int:
-        """Blocks that hold so many tokens."""
-        return -(-num_tokens // self._block_size)
+    def blocks(self, request_id: str) -> tuple[int, ...]:
+        """The block table of one request in the first group, in token order."""
+        return tuple(self._sequences[request_id].tables[0].blocks)
 
-    def num_missing(self, request_id: str, num_tokens: int) -> int:
-        """Blocks that the request would still need for ``num_tokens`` tokens."""
-        return max(0, self.num_blocks_for(num_tokens) - len(self._tables[request_id].blocks))
+    def windows(self, request_id: str) -> tuple[WindowTable, ...]:
+        """The request's tables in the other groups; none where all layers are of one kind."""
+        if not self._more:
+            return ()
+        tables = self._sequences[request_id].tables[1:]
+        return tuple(WindowTable(tuple(table.blocks), table.copy) for table in tables)
 
     def pending_copy(self, request_id: str) -> tuple[int, int] | None:
         """Source and target block of the copy that the request's next step has to begin with."""
-        return self._tables[request_id].copy
+        return self._sequences[request_id].tables[0].copy
 
     def commit(self, request_id: str, known_ids: Sequence[int], num_computed: int) -> None:
         """Note that the first ``num_computed`` of ``known_ids`` are in the cache.
 
-        Blocks that became full can be found by their content from now on. A copy that was
-        pending has been made.
+        Blocks that became full can be found by their content from now on, and those that no query
+        looks back on any more are given back. A copy that was pending has been made. Only a
+        private table goes back, and only to the start.
         """
-        table = self._tables[request_id]
-        self._end_copy(table)
-        table.num_computed = num_computed
-        if self._prefix is None or table.is_private:
-            return
-        size = self._block_size
-        while (len(table.keys) + 1) * size <= num_computed:
-            index = len(table.keys)
-            tokens = known_ids[index * size : (index + 1) * size]
-            key = self._prefix.key(table.parent, tokens)
-            self._prefix.add(key, table.blocks[index], table.parent, tokens)
-            table.keys.append(key)
-        table.tail = tuple(known_ids[len(table.keys) * size : num_computed])
+        sequence = self._sequences[request_id]
+        if sequence.has_copies:
+            self._end_copies(sequence)
+        if self._windowed and num_computed < sequence.num_computed:
+            assert not num_computed, "what a window has left behind may be gone"
+            self._start_again(sequence)
+        sequence.num_computed = num_computed
+        if self._first.prefix is not None and not sequence.is_private:
+            self._note(sequence, known_ids)
+        for index in self._windowed:
+            group = self.groups[index]
+            passed = group.pass_by(sequence.tables[index], num_computed)
+            if passed:
+                group.release(passed, is_passed=True)
+                self.trim()
 
     def free(self, request_id: str) -> None:
         """Close the table. What was computed stays findable until its place is needed."""
-        table = self._tables.pop(request_id, None)
-        if table is None:
+        sequence = self._sequences.pop(request_id, None)
+        if sequence is None:
             return
-        is_filled = table.copy is None  # else the tail's tokens never came
-        self._end_copy(table)
-        if self._prefix is not None and self._copies_tails and table.tail and is_filled:
-            self._prefix.add_tail(table.blocks[len(table.keys)], table.parent, table.tail)
-        self._release(table.blocks)
-        self._on_free(table.blocks)
-
-    def blocks(self, request_id: str) -> tuple[int, ...]:
-        """The block table of one request, in token order."""
-        return tuple(self._tables[request_id].blocks)
+        tail = sequence.tail if self._copies_tails else ()
+        for group, table in zip(self.groups, sequence.tables, strict=True):
+            is_filled = table.copy is None  # else the tail's tokens never came
+            if tail and is_filled and group.prefix is not None:
+                block = table.blocks[len(sequence.keys)]
+                group.prefix.add_tail(block, sequence.parent, tail)
+        self._end_copies(sequence)
+        for group, table in zip(self.groups, sequence.tables, strict=True):
+            group.release(table.blocks[table.first :])
+        self.trim()
+        self._on_free(sequence.tables[0].blocks)
 
     def check_integrity(self) -> None:
         """Assert that the tables account for every reference and the index for every kept block."""
-        self._pool.check_integrity()
-        owners: dict[int, int] = {}
-        for table in self._tables.values():
-            assert len(set(table.blocks)) == len(table.blocks), "a block twice in one table"
-            assert table.num_computed <= len(table.blocks) * self._block_size
-            sources = () if table.copy is None else table.copy[:1]
-            for block in (*table.blocks, *sources):
-                owners[block] = owners.get(block, 0) + 1
-        for block in range(self._pool.num_blocks):
-            assert self._pool.references(block) == owners.get(block, 0)
-            if owners.get(block, 0) > 1:
-                assert self._prefix is not None, "shared without a prefix cache"
-                assert block in self._prefix, "shared without being findable"
-        kept = 0
-        if self._prefix is not None:
-            self._prefix.check_integrity()
-            kept = len(self._prefix)
-        assert self._pool.num_cached <= kept <= self._pool.num_cached + self._pool.num_live
-        assert self._pool.num_cached <= self._max_cached
+        for index, group in enumerate(self.groups):
+            group.check_integrity([s.tables[index] for s in self._sequences.values()])
+            for sequence in self._sequences.values():
+                table = sequence.tables[index]
+                assert sequence.num_computed <= len(table.blocks) * self._block_size
+                assert table.first <= group.first_seen(sequence.num_computed)
+        assert self._max_cached is None or self._cached_layers() <= self._max_cached
 
-    def _find(self, token_ids: Sequence[int]) -> tuple[list[int], list[bytes], Tail | None]:
-        if self._prefix is None:
-            return [], [], None
-        blocks, keys = self._prefix.match(token_ids)
-        tail = None
-        if self._copies_tails:
-            rest = token_ids[len(blocks) * self._block_size :][: self._block_size]
-            tail = self._prefix.match_tail(keys[-1] if keys else None, rest)
-        if tail is not None and self._pool.references(tail.block):
-            tail = Tail(tail.block, tail.num_tokens, is_whole=False)  # it is someone's already
-        if tail is not None and tail.num_tokens < LEAST_COPIED and not tail.is_whole:
-            tail = None
-        return blocks, keys, tail
+    # ------------------------------------------------------------------ finding and noting
 
-    def _take_tail(
-        self, request_id: str, table: _Table, tail: Tail, token_ids: Sequence[int]
-    ) -> None:
-        """Go on in a block that nobody has, or get one that begins as it does."""
-        assert self._prefix is not None
-        start, end = table.num_computed, table.num_computed + tail.num_tokens
-        self._pool.share(tail.block)
-        if tail.is_whole:
-            self._prefix.drop(tail.block)
-            table.blocks.append(tail.block)
-        elif self.append(request_id, end, room=len(token_ids)) is None:
-            self._release([tail.block])
+    def _find(self, token_ids: Sequence[int], *, with_tail: bool = True) -> Hit:
+        copies_tails = self._copies_tails and with_tail
+        return find_hit(self.groups, token_ids, self._block_size, copies_tails=copies_tails)
+
+    def _grow_more(self, tables: Sequence[BlockTable], num_tokens: int, room: int) -> bool:
+        """Grow the tables of the other groups, if there are blocks enough in all groups."""
+        for group, table in zip(self.groups, tables, strict=True):
+            if group.num_missing(table, num_tokens) > group.pool.num_available:
+                return False
+        for group, table in zip(self._more, tables[1:], strict=True):
+            group.grow(table, num_tokens, room)
+        return True
+
+    def _note(self, sequence: _Sequence, known_ids: Sequence[int]) -> None:
+        """Make the blocks findable that became full."""
+        size, keys, num_computed = self._block_size, sequence.keys, sequence.num_computed
+        while (len(keys) + 1) * size <= num_computed:
+            index = len(keys)
+            tokens = known_ids[index * size : (index + 1) * size]
+            assert self._first.prefix is not None
+            parent = sequence.parent
+            key = self._first.prefix.key(parent, tokens)
+            for group, table in zip(self.groups, sequence.tables, strict=True):
+                if group.prefix is not None and index >= table.first:
+                    group.prefix.add(key, table.blocks[index], parent, tokens)
+            keys.append(key)
+        sequence.tail = tuple(known_ids[len(keys) * size : num_computed])
+
+    # ------------------------------------------------------------------ tails and their copies
+
+    def _take_tail(self, sequence: _Sequence, hit: Hit, token_ids: Sequence[int]) -> None:
+        """Go on in blocks that nobody has, or get some that begin as those of the tail do."""
+        for group, table, tail in zip(self.groups, sequence.tables, hit.tails, strict=True):
+            if tail.is_whole:
+                assert group.prefix is not None
+                group.prefix.drop(tail.block)
+                table.blocks.append(tail.block)
+            else:
+                has_grown = group.grow(table, hit.num_tokens, len(token_ids))
+                assert has_grown, "there is room for the whole text"
+                table.copy = (tail.block, table.blocks[-1])
+                sequence.has_copies = True
+        sequence.tail = tuple(token_ids[sequence.num_computed : hit.num_tokens])
+        sequence.num_computed = hit.num_tokens
+
+    def _end_copies(self, sequence: _Sequence) -> None:
+        sequence.has_copies = False
+        for group, table in zip(self.groups, sequence.tables, strict=True):
+            if table.copy is not None:
+                source, _target = table.copy
+                table.copy = None
+                group.release([source])
+                self.trim()
+
+    # ------------------------------------------------------------------ giving back
+
+    def _start_again(self, sequence: _Sequence) -> None:
+        """Let go of all blocks of windows: the tokens are computed anew from the first one on."""
+        for index in self._windowed:
+            table = sequence.tables[index]
+            self.groups[index].release(table.blocks[table.first :])
+            table.blocks.clear()
+            table.first = 0
+
+    def _cached_layers(self) -> int:
+        """Blocks kept for prefix hits, each counted as often as it has layers."""
+        return sum(group.pool.num_cached * group.num_layers for group in self.groups)
+
+    def trim(self) -> None:
+        """Hold what is cached to its budget: the oldest goes first, whichever group has it.
+
+        To be called by whoever gives blocks back by itself.
+        """
+        if self._max_cached is None:
             return
-        else:
-            table.copy = (tail.block, table.blocks[-1])
-        table.num_computed = end
-        table.tail = tuple(token_ids[start:end])
-
-    def _end_copy(self, table: _Table) -> None:
-        if table.copy is not None:
-            source, _target = table.copy
-            table.copy = None
-            self._release([source])
-
-    def _only_owned_by(self, request_ids: Collection[str]) -> set[int]:
-        """Blocks that nobody else refers to."""
-        counts: dict[int, int] = {}
-        for request_id in request_ids:
-            table = self._tables[request_id]
-            sources = () if table.copy is None else table.copy[:1]
-            for block in (*table.blocks, *sources):
-                counts[block] = counts.get(block, 0) + 1
-        return {block for block, n in counts.items() if n == self._pool.references(block)}
-
-    def _release(self, blocks: Sequence[int]) -> None:
-        """Take one owner away from each block; keep what can be found again, within the budget."""
-        self._pool.release(blocks, () if self._prefix is None else self._prefix)
-        if self._pool.num_cached > self._max_cached:
-            self._reclaim(self._pool.num_cached - self._max_cached)
-
-    def _reclaim(self, num_blocks: int) -> None:
-        for block in self._pool.reclaim(num_blocks):
-            if self._prefix is not None:
-                self._prefix.drop(block)
+        while (excess := self._cached_layers() - self._max_cached) > 0:
+            kept = [(oldest, g) for g in self.groups if (oldest := g.pool.oldest) is not None]
+            _age, group = min(kept, key=lambda one: one[0])
+            group.reclaim_oldest(-(-excess // group.num_layers))

@@ -15,7 +15,7 @@ def lazy_zeros(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -
 
     torch would write all of them now: a second for a gigabyte that may never be used.
     """
-    if device.type != "cpu":
+    if device.type != "cpu" or not math.prod(shape):
         return torch.zeros(tuple(shape), dtype=dtype, device=device)
     # not numpy.zeros: it asks for huge pages, and a token in each head would commit 2 MB
     pages = mmap.mmap(-1, math.prod(shape) * dtype.itemsize)

@@ -6,9 +6,10 @@ fits, is found by looking at what follows the same full blocks. Knows nothing of
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import repeat
 
 _ROOT = b""
 
@@ -55,6 +56,21 @@ class PrefixIndex:
         return blake2b(
             (parent or _ROOT) + array("q", token_ids).tobytes(), digest_size=16
         ).digest()
+
+    def keys(self, token_ids: Sequence[int]) -> Iterator[bytes]:
+        """The keys of all full blocks of a text, one after the other."""
+        size, parent = self._block_size, None
+        for start in range(0, len(token_ids) - size + 1, size):
+            parent = self.key(parent, token_ids[start : start + size])
+            yield parent
+
+    def find(self, key: bytes) -> int | None:
+        """The full block with this key."""
+        return self._block_of.get(key)
+
+    def find_all(self, keys: Iterable[bytes]) -> list[int]:
+        """As ``find``, for many; -1 where there is none."""
+        return list(map(self._block_of.get, keys, repeat(-1)))
 
     def match(self, token_ids: Sequence[int]) -> tuple[list[int], list[bytes]]:
         """The blocks that hold the longest known beginning of ``token_ids``, and their keys.

@@ -5,11 +5,12 @@ Plain Python: token ids in, a reason out. Outlives the models, since a change of
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.api import CacheMiss, MissKind
-from engine.kv.manager import LEAST_COPIED, KVManager
+from engine.kv.hit import LEAST_COPIED
+from engine.kv.manager import KVManager
 
 MAX_CONVERSATIONS = 64
 MAX_TOKENS = 1 << 21  # of four bytes, all conversations together
@@ -76,6 +77,12 @@ class ReuseHistory:
         """What the conversation computed last with this very model; empty when nothing."""
         past = self._past.get(conversation_id)
         return list(past.tokens) if past is not None and past.identity == identity else []
+
+    def known(self, identity: CacheIdentity) -> Iterator[tuple[str, Sequence[int]]]:
+        """All conversations that computed something with this very model, and what; not a copy."""
+        for conversation_id, past in self._past.items():
+            if past.identity == identity:
+                yield conversation_id, past.tokens
 
     def explain(
         self,

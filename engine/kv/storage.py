@@ -72,6 +72,18 @@ class PagedStorage:
         self._converted = Scratch(device)
 
     @property
+    def parts(self) -> "tuple[PagedStorage, ...]":
+        """The storage of each group of layers; of layers of one kind, this one."""
+        return (self,)
+
+    def layer_reader(
+        self, group: int, block_ids: Sequence[int], length: int, dtype: torch.dtype
+    ) -> KVReader:
+        """As ``reader``, of the layers of one group, which keep their own numbers."""
+        del group  # there is one
+        return self.reader(block_ids, length, dtype)
+
+    @property
     def pool(self) -> torch.Tensor:
         """The whole pool, laid out as above; native code reads and writes it in place."""
         return self._pool

@@ -228,9 +228,10 @@ class StepAttention:
     ) -> None:
         """Prepare for layers that see the last ``windows[i]`` tokens (0: all of them)."""
         self._heads = heads
+        groups = [storage.geometry.group_of(window) for window in windows]
         self._segments: Sequence[Sequence[_SegmentAttention | _SpanAttention]] = [
-            [_prepare(segment, storage, dtype, window) for segment in batch.segments]
-            for window in windows
+            [_prepare(segment, storage, dtype, window, group) for segment in batch.segments]
+            for window, group in zip(windows, groups, strict=True)
         ]
 
     def __call__(self, layer: int, queries: torch.Tensor, window: int = 0) -> torch.Tensor:
@@ -250,15 +251,23 @@ class StepAttention:
         )
 
 
+def slots_by_window(
+    batch: ForwardBatch, storage: PagedStorage, windows: Sequence[int]
+) -> list[torch.Tensor]:
+    """Where layers that see the last ``windows[i]`` tokens keep the K and V of each token."""
+    return [batch.slots_of(storage.geometry.group_of(window)) for window in windows]
+
+
 def _prepare(
-    segment: Segment, storage: PagedStorage, dtype: torch.dtype, window: int
+    segment: Segment, storage: PagedStorage, dtype: torch.dtype, window: int, group: int
 ) -> _SegmentAttention | _SpanAttention:
     total = segment.context + segment.length
     window = min(window or total, total)
     size = storage.geometry.block_size
     # blocks that lie before the window of the first row are not read
     unseen = max(0, segment.context - window + 1) // size
-    reader = storage.reader(segment.block_ids[unseen:], total - unseen * size, dtype)
+    blocks = segment.table(group)[unseen:]
+    reader = storage.layer_reader(group, blocks, total - unseen * size, dtype)
     if isinstance(reader, SpanReader):
         context = segment.context - unseen * size
         return _SpanAttention(segment.start, segment.length, window, reader, context)

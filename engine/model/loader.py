@@ -20,7 +20,7 @@ from engine.devices import cpu_name, find_gpu, read_memory
 from engine.errors import LoadCancelledError, ModelMissingError, ModelUnsupportedError
 from engine.kv.compressed import CompressedStorage
 from engine.kv.compressed_geometry import CompressedGeometry
-from engine.kv.quantized import make_storage
+from engine.kv.grouped import make_storage
 from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
 from engine.model.architectures.deepseek_v4.config import is_v4
@@ -312,17 +312,17 @@ def _warm_up(decoder: Decoder, storage: PagedStorage, steps: _Steps) -> None:
 
     Writes to the first block, which belongs to nobody yet.
     """
-    geometry = storage.geometry
-    device = storage.device
+    device, num_windows = storage.device, len(storage.parts) - 1
     for done, wanted in enumerate(_WARM_UP_TOKENS, start=1):
-        length = min(wanted, geometry.block_size)
+        length = min(wanted, storage.geometry.block_size)
         rows = torch.arange(length, device=device)
         batch = ForwardBatch(
             token_ids=torch.zeros(length, dtype=torch.int64, device=device),
             positions=rows,
             slots=rows,
-            segments=(Segment(0, length, 0, (0,)),),
+            segments=(Segment(0, length, 0, (0,), ((0,),) * num_windows),),
             logit_rows=rows[-1:],
+            window_slots=(rows,) * num_windows,
         )
         decoder.forward(batch, storage, steps.is_cancelled)
         steps.report(LoadStage.WARM_UP, done, len(_WARM_UP_TOKENS))

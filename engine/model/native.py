@@ -12,7 +12,7 @@ from engine.api import Precision
 from engine.api.profile import Part
 from engine.errors import LoadCancelledError
 from engine.kv.storage import PagedStorage
-from engine.model.attention import HeadLayout, StepAttention
+from engine.model.attention import HeadLayout, StepAttention, slots_by_window
 from engine.model.batch import ForwardBatch, ForwardInterruptedError
 from engine.model.builder import LayerBuilder, layer_rotations, layer_windows
 from engine.model.config import ModelConfig
@@ -159,6 +159,7 @@ class NativeDecoder:
         if self._step is not None and self._step.can_read(storage):
             return self._run_native(self._step, batch, storage, interrupted)
         attention = self._prepare_attention(batch, storage)
+        slots = slots_by_window(batch, storage, self._windows)
         rotations = self._rotations_of(batch)
         num_heads, head_dim = self._heads.num_heads, self._heads.head_dim
         rotated = num_heads + self._heads.num_kv_heads
@@ -171,7 +172,7 @@ class NativeDecoder:
             heads = layer.project(x, head_dim)
             table, cosines, sines = rotations[layer.rotation]
             table.rotate_(heads[:, :rotated], cosines, sines)
-            storage.append(index, batch.slots, heads[:, num_heads:])
+            storage.append(index, slots[layer.window], heads[:, num_heads:])
             if index == last and rows.shape[0] == 0:
                 return torch.empty(0, self.config.vocab_size, device=self._device)
             mixed = attention(index, heads[:, :num_heads], layer.window)

@@ -4,6 +4,7 @@ The decoder asks once, when it is built, and goes through torch where the answer
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -15,6 +16,7 @@ from engine.kernels.decode_step import (
     StepBatch,
     StepCache,
     StepSegment,
+    StepWindow,
 )
 from engine.kernels.matrix import PackedMatrix
 from engine.kv.quantized import QuantizedStorage
@@ -39,7 +41,9 @@ class NativeStep:
 
     def can_read(self, storage: PagedStorage) -> bool:
         """Whether the core reads this cache in place."""
-        return not isinstance(storage, SplitStorage) and _cache_of(storage).is_readable
+        if isinstance(storage, SplitStorage):
+            return False
+        return all(cache.is_readable for cache in _caches_of(storage))
 
     def run(
         self,
@@ -67,17 +71,29 @@ class NativeStep:
             rotations=[RotaryRows(*table.halves) for table in tables],
             part_ns=None if clock is None else clock.address,
         )
-        logits = self._step.run(
-            step_batch,
-            _cache_of(storage),
-            torch.get_num_threads(),
-            interrupted,
-        )
+        first, *more = _caches_of(storage)
+        windows = [
+            StepWindow(cache, batch.slots_of(group), [s.table(group) for s in batch.segments])
+            for group, cache in enumerate(more, start=1)
+        ]
+        threads = torch.get_num_threads()
+        logits = self._step.run(step_batch, first, threads, interrupted, windows)
         if logits is None:
             raise ForwardInterruptedError
         if clock is not None:
             clock.settle()
         return logits
+
+
+def _caches_of(storage: PagedStorage) -> list[StepCache]:
+    """The cache of each group of layers."""
+    groups = storage.geometry.groups
+    if not groups:
+        return [_cache_of(storage)]
+    return [
+        replace(_cache_of(part), layers=group.layers)
+        for part, group in zip(storage.parts, groups, strict=True)
+    ]
 
 
 def _cache_of(storage: PagedStorage) -> StepCache:

@@ -14,6 +14,7 @@ from engine.api import Precision
 from engine.errors import LoadCancelledError
 from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
+from engine.model.attention import slots_by_window
 from engine.model.batch import ForwardBatch, ForwardInterruptedError
 from engine.model.builder import LayerBuilder
 from engine.model.layer import DecoderLayer
@@ -67,6 +68,7 @@ class _Part(NativeDecoder):
         """Take x [T, hidden] through the layers, whose K and V go to ``pool``; changes x."""
         x = x.to(self._device, self._dtype)
         attention = self._prepare_attention(batch, pool)
+        slots = slots_by_window(batch, pool, self._windows)
         rotations = self._rotations_of(batch)
         num_heads, head_dim = self._heads.num_heads, self._heads.head_dim
         for index, layer in enumerate(self._layers):
@@ -75,7 +77,7 @@ class _Part(NativeDecoder):
             heads = layer.project(x, head_dim)
             table, cosines, sines = rotations[layer.rotation]
             table.rotate_(heads[:, : num_heads + self._heads.num_kv_heads], cosines, sines)
-            pool.append(index, batch.slots, heads[:, num_heads:])
+            pool.append(index, slots[layer.window], heads[:, num_heads:])
             layer.finish_(x, attention(index, heads[:, :num_heads], layer.window))
         return x
 
@@ -86,6 +88,7 @@ class _Part(NativeDecoder):
             positions=batch.positions.to(self._device),
             slots=batch.slots.to(self._device),
             logit_rows=batch.logit_rows.to(self._device),
+            window_slots=tuple(slots.to(self._device) for slots in batch.window_slots),
         )
 
 

@@ -3,17 +3,20 @@
 Decides from the checkpoint's header and the machine's memory; allocates nothing.
 """
 
+import bisect
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 
 from engine.api import Device, KVPrecision, ModelOptions, Precision
-from engine.config import KVFormat, KVGeometry, ResolvedConfig
+from engine.config import KVFormat, KVGeometry, LayerGroup, ResolvedConfig
 from engine.devices import find_gpu, has_native_bf16, physical_cores, read_memory
 from engine.errors import InvalidRequestError, OutOfMemoryError
 from engine.kv.compressed_geometry import CompressedGeometry, EntryForm
 from engine.model.config import ModelConfig
-from engine.model.footprint.cache import BLOCK_TOKENS, whole_blocks
+from engine.model.footprint.cache import BLOCK_TOKENS, Pool, whole_blocks
 from engine.model.footprint.checkpoint import blueprint_of
 from engine.model.footprint.fit import Demand, Fitter, Mode, Place, Shortage
 from engine.model.footprint.target import target_of
@@ -26,6 +29,7 @@ _MAX_THREADS = 1_024
 _MAX_STREAMS = 4_096
 _MAX_BATCH_TOKENS = 1 << 16
 _FULL_CONTEXTS = 4  # the default cache holds up to so many,
+_MOST_TOKENS = 1 << 32
 _MEMORY_SHARE = 0.05  # as long as that is at most this share of the memory
 
 
@@ -85,15 +89,18 @@ def resolve(options: ModelOptions, source: Checkpoint, machine: Machine) -> Reso
     kept = _check_format(_kv_format(kv, compute_dtype), source.config)
     one_block = _one_block(source.config, kept, compute_dtype)
     host = None if machine.host is None else _place(options, machine.host)
-    fitter = Fitter(blueprint, Mode(precision, kv), place, host)
-    found = fitter.fit(_demand(options, source.config, machine, one_block))
+    fitter = Fitter(blueprint, Mode(precision, kv, chunk=options.max_batch_tokens), place, host)
+    kv_bytes = fitter.kv_bytes
+    if isinstance(one_block, CompressedGeometry):
+        kv_bytes = partial(_entry_bytes, one_block)
+    found = fitter.fit(_demand(options, source.config, machine, kv_bytes))
     if isinstance(found, Shortage):
         raise out_of_memory(found.needed, found.available)
     if machine.host is not None and found.cpu_layers == source.config.num_layers:
         return resolve(options, source, machine.host)
     if source.config.compression is not None and found.cpu_layers and machine.host is not None:
         return resolve(options, source, machine.host)  # its layers run on one device
-    blocks = -(-found.pool // one_block.block_size)
+    pool = Pool(found.pool, found.context, options.max_batch_tokens)
     return ResolvedConfig(
         path=options.path,
         precision=precision,
@@ -102,7 +109,7 @@ def resolve(options: ModelOptions, source: Checkpoint, machine: Machine) -> Reso
         compute_dtype=dtype_name(compute_dtype),
         kv_dtype=kept.value,
         context_length=found.context,
-        kv=replace(one_block, num_blocks=blocks),
+        kv=_laid_out(one_block, source.config, pool),
         kv_cache=options.kv_cache,
         # a compressed prefix is worth nothing without the state at its end
         prefix_cache=options.prefix_cache and source.config.compression is None,
@@ -191,24 +198,57 @@ def _demand(
     options: ModelOptions,
     config: ModelConfig,
     machine: Machine,
-    one_block: KVGeometry,
+    kv_bytes: Callable[[int, int], int],
 ) -> Demand:
     """What was asked for by number must fit as it is; what was left open shrinks to fit.
 
     An open cache holds several contexts as long as they are a small part of the memory.
+    ``kv_bytes``: of a cache for requests of up to so many tokens, that holds so many.
     """
     wanted = options.context_length or config.max_position_embeddings
     one_context = whole_blocks(wanted)
     if options.kv_budget_bytes is not None:
-        blocks = max(1, options.kv_budget_bytes // one_block.bytes_per_block)
-        pool = least = blocks * one_block.block_size
+        pool = least = _largest_pool(options.kv_budget_bytes, wanted, kv_bytes)
     else:
-        share = int(machine.total_bytes * _MEMORY_SHARE)
-        modest = share // one_block.bytes_per_block * one_block.block_size
+        modest = _largest_pool(int(machine.total_bytes * _MEMORY_SHARE), wanted, kv_bytes)
         pool = max(one_context, min(_FULL_CONTEXTS * one_context, modest))
         least = BLOCK_SIZE if options.context_length is None else one_context
     is_open = options.context_length is None and options.kv_budget_bytes is None
     return Demand(wanted, pool, least, is_open=is_open)
+
+
+def _largest_pool(budget: int, context: int, kv_bytes: Callable[[int, int], int]) -> int:
+    """Tokens of the largest cache within ``budget`` bytes; one block at least."""
+
+    def size(num_blocks: int) -> int:
+        tokens = num_blocks * BLOCK_SIZE
+        return kv_bytes(min(context, tokens), tokens)
+
+    most = 1
+    while size(most) <= budget and most * BLOCK_SIZE < _MOST_TOKENS:
+        most *= 2
+    return max(1, bisect.bisect_right(range(1, most), budget, key=size)) * BLOCK_SIZE
+
+
+def _entry_bytes(one_block: KVGeometry, _context: int, tokens: int) -> int:
+    """Of the blocks of a compressed cache; the states of requests come on top."""
+    return -(-tokens // one_block.block_size) * one_block.bytes_per_block
+
+
+def _laid_out(one_block: KVGeometry, config: ModelConfig, pool: Pool) -> KVGeometry:
+    """The cache as ``engine.model.footprint.cache`` counts it, layer by layer."""
+    blocks = -(-pool.tokens // one_block.block_size)
+    has_windows = config.compression is None and any(config.sliding_layers)
+    window_blocks = pool.window_blocks(config.sliding_window if has_windows else None)
+    if window_blocks is None:
+        return replace(one_block, num_blocks=blocks)
+    layers = range(config.num_layers)
+    full = tuple(layer for layer in layers if not config.is_sliding(layer))
+    sliding = tuple(layer for layer in layers if config.is_sliding(layer))
+    chunk = min(pool.chunk, pool.context)
+    groups = [LayerGroup(full, blocks)] if full else []
+    groups.append(LayerGroup(sliding, window_blocks, config.sliding_window, chunk))
+    return replace(one_block, num_blocks=groups[0].num_blocks, groups=tuple(groups))
 
 
 def _kv_format(wanted: KVPrecision, compute_dtype: torch.dtype) -> KVFormat:

@@ -4,8 +4,9 @@
 folder with .safetensors files) it is what the engine will allocate, scales and all. For a
 configuration alone (a shipped name, a config.json) it is the textbook's figure, bits a parameter.
 ``parameter_bytes`` and ``allocated_bytes`` say both in every case. ``kv_bytes`` is what the
-model's attention needs, windows capped; ``kv_allocated_bytes`` what the engine's pool sets aside
-for it. The verdict and ``total_bytes`` always count what is allocated::
+model's attention needs, windows capped; ``kv_allocated_bytes`` what the engine's pools set aside
+for it, a step's tokens and whole blocks included. The verdict and ``total_bytes`` always count what
+is allocated::
 
     total = allocated + kv_allocated + activations + runtime
 """
@@ -143,7 +144,7 @@ def _about_windows(tracks: Iterable[CacheTrack], context: int, allocated: int) -
     if not capped:
         return []
     sentence = (
-        "Some layers look back over a window only; the engine still keeps what it has passed, and"
-        f" sets aside {allocated / 1e9:.2f} GB of cache."
+        "Some layers look back over a window only and give back what it has passed:"
+        f" {allocated / 1e9:.2f} GB of cache are set aside."
     )
     return [sentence]

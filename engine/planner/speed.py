@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.api import Precision
-from engine.model.footprint.activations import CHUNK_TOKENS
 from engine.model.footprint.blueprint import Blueprint
-from engine.model.footprint.cache import attention_flops, cache_bytes_read
+from engine.model.footprint.cache import CHUNK_TOKENS, attention_flops, cache_bytes_read
 from engine.model.footprint.setup import Setup
 from engine.model.footprint.weights import head_bytes, product_bytes
 from engine.roofline.ceilings import Ceilings

@@ -115,8 +115,14 @@ def cache_tracks(fields: HeaderFields) -> list[CacheTrack]:
         fields, "head_dim", max(1, _whole(fields, "hidden_size", default=heads) // heads)
     )
     windows = _windows(fields, num_layers)
+    # what no list of layers marks as a window is kept by the engine
+    is_marked = bool(fields.words("layer_types"))
+    chunk = fields.whole("attention_chunk_size", 0)
     return [
-        attention(windows.count(window), heads, keys, head_dim, window)
+        replace(
+            attention(windows.count(window), heads, keys, head_dim, window),
+            is_kept=not is_marked or window == chunk,
+        )
         for window in dict.fromkeys(windows)
     ]
 

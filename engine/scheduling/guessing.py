@@ -66,6 +66,7 @@ class Guessing:
                 chunk,
                 token_ids=chunk.token_ids + guesses,
                 block_ids=blocks,
+                windows=self._kv.windows(request_id),
                 num_logits=1 + len(guesses),
                 num_drafts=len(guesses),
             )
@@ -81,12 +82,7 @@ class Guessing:
 
     def _can_spare(self, request: Request, end: int, running: Collection[Request]) -> bool:
         """Whether ``request`` may take blocks for ``end`` tokens and leave what others need."""
-        missing = self._kv.num_missing(request.request_id, end)
-        if not missing:
-            return True
-        others = sum(
-            self._kv.num_missing(other.request_id, other.num_known + 1)
-            for other in running
-            if other is not request
+        others = (
+            (other.request_id, other.num_known + 1) for other in running if other is not request
         )
-        return missing + others <= self._kv.num_available
+        return self._kv.can_append(request.request_id, end, others)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.api import SamplingParams
+from engine.kv.group import WindowTable
 from engine.sampling.constraint import TokenConstraint
 
 
@@ -23,7 +24,8 @@ class ScheduledChunk:
     read it during the step, keep no reference. ``sample_index`` counts the request's output
     tokens, so that a seeded draw depends on the request alone and never on its batch. ``copy``
     (source, target): before anything is computed the target block is to become a copy of the
-    source; the request goes on from the middle of it.
+    source; the request goes on from the middle of it. Both are those of the first group of layers;
+    ``windows``: of the others, if there are any.
     """
 
     request_id: str
@@ -38,6 +40,7 @@ class ScheduledChunk:
     constraint: TokenConstraint | None = None
     copy: tuple[int, int] | None = None
     num_drafts: int = 0
+    windows: tuple[WindowTable, ...] = ()
 
     @property
     def num_known(self) -> int:

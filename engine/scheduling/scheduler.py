@@ -90,6 +90,11 @@ class Scheduler:
         """All requests, the first to be served first."""
         return tuple(request.request_id for request in self._ranked())
 
+    @property
+    def conversations(self) -> dict[str, str | None]:
+        """The conversation of each running request."""
+        return {request_id: r.conversation_id for request_id, r in self._running.items()}
+
     def add(self, request: Request) -> None:
         """Queue a request whose prompt is shorter than ``limit``."""
         assert 0 < request.num_known < self._limit, "the caller checks the prompt's length"
@@ -247,13 +252,12 @@ class Scheduler:
         staying = [r for r in self._running.values() if r not in without]
         if len(staying) + len(before) >= self._max_streams:
             return False
-        spare = len(staying) + len(before)
-        spare += sum(self._kv.num_missing(r.request_id, r.num_known) for r in staying)
-        spare += sum(self._kv.num_blocks_for(r.num_known) for r in before)
         return self._kv.can_allocate(
             request.known_ids if request.keeps_cache else (),
             num_tokens=request.num_known,
-            spare=spare,
+            spare=len(staying) + len(before),
+            growing=[(r.request_id, r.num_known) for r in staying],
+            before=[r.num_known for r in before],
             without=[r.request_id for r in without],
         )
 
@@ -300,6 +304,7 @@ class Scheduler:
             known_ids=request.known_ids,
             constraint=request.constraint,
             copy=self._kv.pending_copy(request.request_id),
+            windows=self._kv.windows(request.request_id),
         )
         return True
 

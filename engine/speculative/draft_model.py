@@ -158,6 +158,7 @@ class ModelDrafter(Drafter):
             seed=query.seed,
             sample_index=query.sample_index + len(made),
             known_ids=known,
+            windows=self._kv.windows(query.request_id),
         )
 
     def _book(

@@ -47,9 +47,7 @@ def open_draft(
     draft = load(wanted)
     _check_vocabulary(draft.tokenizer, model.tokenizer, options.draft)
     geometry = draft.config.kv
-    kv = KVManager(
-        num_blocks=geometry.num_blocks, block_size=geometry.block_size, prefix_cache=True
-    )
+    kv = KVManager(num_blocks=geometry.pools, block_size=geometry.block_size, prefix_cache=True)
     drafter = ModelDrafter(
         make_runner(draft),
         kv,

@@ -166,7 +166,8 @@ class Profiler:
             request_id=_TABLE,
             token_ids=tuple(job.token_ids[job.num_done : end]),
             start=job.num_done,
-            block_ids=self._blocks(job),
+            block_ids=self._blocks(job, end),
+            windows=self._kv.windows(_TABLE),
             num_logits=int(job.is_prefilled or end == job.prompt_tokens),
             params=SamplingParams(),
             seed=0,
@@ -180,13 +181,14 @@ class Profiler:
         runner.run(StepPlan((chunk,)), interrupted)
         clock.lap(None, Part.OTHER)
         job.num_done = end
+        self._kv.commit(_TABLE, job.token_ids, end)  # windows give back what is behind them
         return clock.table
 
-    def _blocks(self, job: _Job) -> tuple[int, ...]:
+    def _blocks(self, job: _Job, end: int) -> tuple[int, ...]:
         if not self._has_table:
             self._kv.allocate_private(_TABLE)
             self._has_table = True
-        blocks = self._kv.append(_TABLE, len(job.token_ids), room=len(job.token_ids))
+        blocks = self._kv.append(_TABLE, end, room=len(job.token_ids))
         if blocks is None:
             raise EngineError(
                 "The cache has no room for a profile beside the answers; try again when they have"

@@ -18,7 +18,7 @@ from engine.kv.storage import PagedStorage
 from engine.model.batch import ForwardBatch, Segment
 from engine.model.compat.dispatch import DevicePlan
 from engine.model.compat.modules import is_expert_stack
-from engine.model.compat.paged_cache import SegmentStep, paged_cache
+from engine.model.compat.paged_cache import paged_cache, view_segment
 from engine.model.compat.placing import Placer
 from engine.model.compat.skeleton import build_skeleton
 from engine.model.compat.source import Parameters
@@ -138,15 +138,7 @@ class CompatDecoder:
     ) -> torch.Tensor:
         """Logits [len(rows), vocab] of these rows of the segment, one more row if there are none."""
         span = slice(segment.start, segment.start + segment.length)
-        total = segment.context + segment.length
-        step = SegmentStep(
-            storage=storage,
-            slots=batch.slots[span],
-            reader=storage.reader(segment.block_ids, total, self._dtype),
-            context=segment.context,
-            length=segment.length,
-            interrupted=interrupted,
-        )
+        step = view_segment(storage, batch, segment, self._dtype, interrupted)
         ids = batch.token_ids[span].unsqueeze(0)
         picked = torch.tensor(rows or [segment.length - 1], device=self._device)
         options = {"logits_to_keep": picked} if self._picks_rows else {}

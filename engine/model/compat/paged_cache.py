@@ -1,6 +1,7 @@
 """The paged K/V pool as transformers sees it: one cache for the rows of one request in one step.
 
-Every layer keeps all tokens; the masks of transformers hide what a sliding layer does not see.
+Sliding layers hand out what their window has not left behind, in whole blocks; the masks of
+transformers hide what is too much.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 from typing_extensions import override
 
 from engine.kv.storage import KVReader, PagedStorage
-from engine.model.batch import ForwardInterruptedError
+from engine.model.batch import ForwardBatch, ForwardInterruptedError, Segment
 
 Store = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 
@@ -27,15 +28,47 @@ class LayerShape:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SegmentStep:
-    """One request's rows of a step. ``slots``: int64 [length]; ``reader`` covers all its tokens."""
+class GroupView:
+    """The tokens of one request in the pool of a group of layers.
 
-    storage: PagedStorage
+    ``slots``: int64 [length], of the step's rows; ``reader`` covers all tokens from ``offset`` on.
+    """
+
     slots: torch.Tensor
     reader: KVReader
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentStep:
+    """One request's rows of a step. ``views``: one a group of layers."""
+
+    storage: PagedStorage
+    views: Sequence[GroupView]
     context: int
-    length: int
     interrupted: Callable[[], bool]
+
+
+def view_segment(
+    storage: PagedStorage,
+    batch: ForwardBatch,
+    segment: Segment,
+    dtype: torch.dtype,
+    interrupted: Callable[[], bool],
+) -> SegmentStep:
+    """The rows and the cache of one request in a step."""
+    span = slice(segment.start, segment.start + segment.length)
+    total = segment.context + segment.length
+    geometry = storage.geometry
+    windows = [group.window for group in geometry.groups] or [0]
+    views = []
+    for group, window in enumerate(windows):
+        unseen = max(0, segment.context - window + 1) // geometry.block_size if window else 0
+        offset = unseen * geometry.block_size
+        blocks = segment.table(group)[unseen:]
+        reader = storage.layer_reader(group, blocks, total - offset, dtype)
+        views.append(GroupView(batch.slots_of(group)[span], reader, offset))
+    return SegmentStep(storage, views, segment.context, interrupted)
 
 
 class StepLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]  # its __init_subclass__ has no types
@@ -43,8 +76,15 @@ class StepLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]  # its __init
 
     is_sliding = False
 
-    def __init__(self, context: int, store: Store) -> None:
-        """``store`` takes the new K and V and returns those of all tokens; ``context`` came before."""
+    def __init__(
+        self, context: int, store: Store, offset: int = 0, *, is_sliding: bool = False
+    ) -> None:
+        """``store`` takes the new K and V and returns those of all tokens from ``offset`` on.
+
+        ``context`` tokens came before.
+        """
+        self.is_sliding = is_sliding
+        self._offset = offset
         self.keys = None
         self.values = None
         self.is_initialized = True
@@ -64,7 +104,7 @@ class StepLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]  # its __init
 
     @override
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self._length + query_length, 0
+        return self._length + query_length - self._offset, self._offset
 
     @override
     def get_seq_length(self) -> int:
@@ -85,16 +125,17 @@ class _PagedStore:
     index: int
     shape: LayerShape
     step: SegmentStep
+    view: GroupView
 
     def __call__(
         self, keys: torch.Tensor, values: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """K and V of the step, [1, heads, T, dim], to those of all tokens."""
+        """K and V of the step, [1, heads, T, dim], to those of all tokens in view."""
         step, shape = self.step, self.shape
         if step.interrupted():
             raise ForwardInterruptedError
-        step.storage.append(self.index, step.slots, self._rows(keys, values))
-        keys, values = step.reader.read(self.index)
+        step.storage.append(self.index, self.view.slots, self._rows(keys, values))
+        keys, values = self.view.reader.read(self.index)
         return (
             keys[: shape.num_heads, :, : shape.key_dim].unsqueeze(0),
             values[: shape.num_heads, :, : shape.value_dim].unsqueeze(0),
@@ -131,5 +172,13 @@ class Probe:
 
 def paged_cache(shapes: Sequence[LayerShape], step: SegmentStep) -> Cache:
     """A cache for one forward pass over the rows of ``step``."""
-    stores = [_PagedStore(index, shape, step) for index, shape in enumerate(shapes)]
-    return Cache(layers=[StepLayer(step.context, store) for store in stores])
+    groups = step.storage.geometry.groups
+    places = {layer: i for i, group in enumerate(groups) for layer in group.layers}
+    layers: list[Any] = []  # what transformers wants is invariant
+    for index, shape in enumerate(shapes):
+        group = places.get(index, 0)
+        view = step.views[group]
+        store = _PagedStore(index, shape, step, view)
+        is_sliding = bool(groups) and groups[group].window > 0
+        layers.append(StepLayer(step.context, store, view.offset, is_sliding=is_sliding))
+    return Cache(layers=layers)

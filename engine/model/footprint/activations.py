@@ -1,10 +1,9 @@
 """Working memory beside weights and cache: the rows of one step, and the copy a load makes."""
 
 from engine.model.footprint.blueprint import Blueprint
-from engine.model.footprint.cache import kv_bits
+from engine.model.footprint.cache import CHUNK_TOKENS, kv_bits
 from engine.model.footprint.setup import Setup
 
-CHUNK_TOKENS = 512  # the default token budget of one step
 _ROW_BLOCK = 128  # rows that attend at a time
 _HIDDEN_COPIES = 4  # the stream, its norm, the mixed heads, the block's output
 _UNPACK_BYTES = 3 * 4 * (1 << 19)  # INT4: columns unpacked at a time, with their scales

@@ -22,12 +22,16 @@ third on: 30 CSA and 31 HCA. A CSA layer adds (512 + 128) x 2 / 4 = 320 bytes a 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from engine.api import KVPrecision
 from engine.config import KVFormat
 
 BLOCK_TOKENS = 16
+CHUNK_TOKENS = 512  # the default token budget of one step
+# A cache keeps room for one more window with each so many windows of full layers: for as many
+# conversations of that length as those hold.
+_WINDOWS_APART = 8
 _FORMATS = {
     KVPrecision.FP32: KVFormat.FLOAT32,
     KVPrecision.BF16: KVFormat.BFLOAT16,
@@ -47,7 +51,8 @@ class CacheTrack:
 
     ``vectors``: separately scaled vectors an entry divides into when it is quantised.
     ``flops``: multiplications and additions a new token spends on one entry it attends to.
-    ``is_paged``: keys and values as ``engine.kv.storage`` pages them.
+    ``is_paged``: keys and values as ``engine.kv.storage`` pages them. ``is_kept``: what the window
+    has left behind is kept all the same. ``where``: the layers, if it is known which.
     """
 
     layers: int
@@ -58,6 +63,8 @@ class CacheTrack:
     read: int | None = None
     flops: int = 0
     is_paged: bool = False
+    is_kept: bool = False
+    where: tuple[int, ...] = field(default=(), compare=False)
 
     def entries(self, context: int) -> int:
         """Entries of one layer after ``context`` tokens; an unfinished group has none."""
@@ -79,16 +86,68 @@ def cache_bytes(tracks: Iterable[CacheTrack], context: int, precision: KVPrecisi
     return sum(t.layers * t.entries(context) * t.entry_bytes(precision) for t in tracks)
 
 
-def allocated_cache_bytes(
-    tracks: Iterable[CacheTrack], context: int, precision: KVPrecision
-) -> int:
-    """Bytes the engine sets aside for one stream: whole blocks, and windows as if they were full.
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What a cache is laid out for: ``tokens``, whole blocks, of requests of up to ``context``.
 
-    Its pool keeps every token in every layer; what a window has passed is masked, not dropped.
+    ``chunk``: the most tokens of one step.
     """
-    tokens = whole_blocks(context)
-    whole = [replace(track, capacity=None) if track.is_paged else track for track in tracks]
-    return cache_bytes(whole, tokens, precision)
+
+    tokens: int
+    context: int
+    chunk: int = CHUNK_TOKENS
+
+    @classmethod
+    def of_context(cls, context: int) -> "Pool":
+        """For one request."""
+        return cls(whole_blocks(context), context)
+
+    def window_blocks(self, window: int | None) -> int | None:
+        """Blocks of layers that see the last ``window`` tokens; None: they keep every token.
+
+        One that belongs to nobody; a window, where it begins inside a block, and a chunk; and room
+        for the windows of others, as ends of texts for prefix hits or beside each other.
+        """
+        if window is None or window >= self.context:
+            return None
+        whole = self.tokens // BLOCK_TOKENS
+        most = -(-(window - 1 + min(self.chunk, self.context)) // BLOCK_TOKENS) + 1
+        if most >= whole:
+            return None  # every token is in the window or in the step
+        count = max(-(-self.tokens // self.context), self.tokens // (_WINDOWS_APART * window))
+        another = -(-(window - 1) // BLOCK_TOKENS) + 2
+        return 1 + min(whole, most + (count - 1) * another)
+
+
+def allocated_track_bytes(track: CacheTrack, pool: Pool, precision: KVPrecision) -> int:
+    """Bytes the engine sets aside in one layer of ``track``."""
+    tokens = whole_blocks(pool.tokens)
+    if track.is_paged:
+        window = None if track.is_kept else track.capacity
+        blocks = pool.window_blocks(window)
+        tokens = tokens if blocks is None else blocks * BLOCK_TOKENS
+        track = replace(track, capacity=None)
+    return track.entries(tokens) * track.entry_bytes(precision)
+
+
+def allocated_cache_bytes(tracks: Iterable[CacheTrack], pool: Pool, precision: KVPrecision) -> int:
+    """Bytes the engine sets aside: whole blocks, and of windows no more than ``pool`` asks for."""
+    return sum(t.layers * allocated_track_bytes(t, pool, precision) for t in tracks)
+
+
+def layer_cache_bytes(
+    tracks: Iterable[CacheTrack], num_layers: int, pool: Pool, precision: KVPrecision
+) -> list[int]:
+    """The same for each layer; what belongs to no one layer is spread evenly."""
+    layers = [0] * num_layers
+    spread = 0
+    for track in tracks:
+        size = allocated_track_bytes(track, pool, precision)
+        if not track.where:
+            spread += track.layers * size
+        for layer in track.where:
+            layers[layer] += size
+    return [size + spread // num_layers for size in layers]
 
 
 def whole_blocks(tokens: int) -> int:
@@ -107,7 +166,12 @@ def attention_flops(tracks: Iterable[CacheTrack], context: int) -> int:
 
 
 def attention(
-    layers: int, num_heads: int, num_kv_heads: int, head_dim: int, window: int | None = None
+    layers: int,
+    num_heads: int,
+    num_kv_heads: int,
+    head_dim: int,
+    window: int | None = None,
+    where: Iterable[int] = (),
 ) -> CacheTrack:
     """Full attention, or a sliding window of ``window`` tokens."""
     return CacheTrack(
@@ -117,4 +181,5 @@ def attention(
         capacity=window,
         flops=4 * num_heads * head_dim,
         is_paged=True,
+        where=tuple(where),
     )

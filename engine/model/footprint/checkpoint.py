@@ -80,12 +80,13 @@ def tracks_of(config: ModelConfig) -> list[CacheTrack]:
     """What each kind of layer keeps of a token."""
     if config.compression is not None:
         return _compressed(config, config.compression)
-    sliding = sum(config.sliding_layers)
-    counts = ((config.num_layers - sliding, None), (sliding, config.sliding_window))
+    sliding = [layer for layer in range(config.num_layers) if config.is_sliding(layer)]
+    full = [layer for layer in range(config.num_layers) if not config.is_sliding(layer)]
+    heads = (config.num_heads, config.num_kv_heads, config.head_dim)
     return [
-        attention(count, config.num_heads, config.num_kv_heads, config.head_dim, window)
-        for count, window in counts
-        if count
+        attention(len(layers), *heads, window, layers)
+        for layers, window in ((full, None), (sliding, config.sliding_window))
+        if layers
     ]
 
 

@@ -14,7 +14,14 @@ from functools import partial
 from engine.api import KVPrecision, Precision
 from engine.model.footprint.activations import activation_bytes, packing_bytes
 from engine.model.footprint.blueprint import Blueprint
-from engine.model.footprint.cache import BLOCK_TOKENS, allocated_cache_bytes, whole_blocks
+from engine.model.footprint.cache import (
+    BLOCK_TOKENS,
+    CHUNK_TOKENS,
+    Pool,
+    allocated_cache_bytes,
+    layer_cache_bytes,
+    whole_blocks,
+)
 from engine.model.footprint.setup import Setup
 from engine.model.footprint.weights import (
     Target,
@@ -41,11 +48,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How it runs. ``precision`` is not AUTO; ``kv`` AUTO: as ``default_kv`` says."""
+    """How it runs. ``precision`` is not AUTO; ``kv`` AUTO: as ``default_kv`` says.
+
+    ``chunk``: the most tokens of one step.
+    """
 
     precision: Precision
     kv: KVPrecision = KVPrecision.AUTO
     streams: int = 1
+    chunk: int = CHUNK_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +146,10 @@ class Fitter:
         """Bytes of the whole on the place alone."""
         return self._needs.of(context, pool)
 
+    def kv_bytes(self, context: int, pool: int) -> int:
+        """Bytes of the cache alone."""
+        return self._needs.kv_bytes(context, pool)
+
     def fit(self, demand: Demand) -> Fitted | Shortage:
         """Where ``demand`` fits.
 
@@ -175,17 +190,31 @@ class Needs:
         self._weights = allocated_bytes(blueprint, mode.precision, target)
         layers = sum(layer_bytes(blueprint, mode.precision, target))
         self._packing = packing_bytes(blueprint, layers)
+        self._chunk = mode.chunk
 
     def of(self, context: int, pool: int) -> Need:
         """With ``pool`` tokens for each stream, of which a request has up to ``context``."""
         setup = replace(self.setup, context=context)
-        cache = allocated_cache_bytes(self.blueprint.tracks, pool, setup.kv)
         return Need(
             weights=self._weights,
-            kv=setup.streams * cache,
+            kv=self.kv_bytes(context, pool),
             activations=activation_bytes(self.blueprint, setup),
             packing=self._packing,
         )
+
+    def kv_bytes(self, context: int, pool: int) -> int:
+        """Bytes of all layers' caches."""
+        laid_out = Pool(pool, context, self._chunk)
+        cache = allocated_cache_bytes(self.blueprint.tracks, laid_out, self.setup.kv)
+        return self.setup.streams * cache
+
+    def kv_layers(self, context: int, pool: int) -> list[int]:
+        """Bytes of each layer's cache, as in ``of``."""
+        setup, laid_out = self.setup, Pool(pool, context, self._chunk)
+        layers = layer_cache_bytes(
+            self.blueprint.tracks, self.blueprint.num_layers, laid_out, setup.kv
+        )
+        return [setup.streams * size for size in layers]
 
 
 class _Cut:
@@ -215,8 +244,9 @@ class _Cut:
     def _at(self, context: int, pool: int) -> Fitted | Shortage:
         context = min(context, pool)
         need = self._needs.of(context, pool)
-        kv_layer = need.kv // self._num_layers
-        parts = ModelParts(self._table, self._gpu_layers, self._head, kv_layer)
+        kv = self._needs.kv_layers(context, pool)
+        layers = [weights + cache for weights, cache in zip(self._gpu_layers, kv, strict=True)]
+        parts = ModelParts(self._table, layers, self._head, kv_layer=0)
         budget = self._budget(need.activations) - need.packing
         count = split_layers(parts, budget).cpu_layers
         if count == 0:
@@ -224,12 +254,12 @@ class _Cut:
         device = replace(
             need,
             weights=sum(self._gpu_layers[count:]) + self._head,
-            kv=kv_layer * (self._num_layers - count),
+            kv=sum(kv[count:]),
         )
         host = replace(
             need,
             weights=sum(self._cpu_layers[:count]) + self._table,
-            kv=kv_layer * count,
+            kv=sum(kv[:count]),
         )
         if count < self._num_layers and not host.fits(self._host):
             return Shortage(host.peak, self._host.available_bytes)

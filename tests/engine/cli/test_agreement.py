@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from engine.cli.agreement import measure_quality
+from engine.config import KVFormat, KVGeometry
 from engine.errors import EngineError, InvalidRequestError
 
 VOCAB = 7
@@ -29,7 +30,7 @@ def model(logits: torch.Tensor, context: int = 64) -> SimpleNamespace:
         storage=SimpleNamespace(device=torch.device("cpu")),
         tokenizer=SimpleNamespace(encode_prompt=lambda text: [int(c) for c in text]),
         info=SimpleNamespace(context_length=context),
-        config=SimpleNamespace(kv=SimpleNamespace(block_size=16)),
+        config=SimpleNamespace(kv=KVGeometry(1, 1, 2, 16, 8, KVFormat.FLOAT32)),
     )
 
 

@@ -27,6 +27,7 @@ KEYS = {
     "predicted_decode_tokens_per_s", "predicted_prefill_tokens_per_s", "reasons",
 }  # fmt: skip
 GIB = 1 << 30
+CONTEXT = 1_024
 ROOMY = Machine(Memory(64 * GIB, 60 * GIB), Target())
 LLAMA = find_blueprint("llama-3.1-8b")
 
@@ -171,14 +172,23 @@ def test_a_tiny_model_takes_what_was_planned(precision, tmp_path):
 def test_a_folder_takes_what_was_planned_however_the_cache_is_kept(tmp_path, kind, kv):
     folder = tmp_path / kind
     if kind == "gptq":
-        write_gptq(folder, FAMILIES["llama"])
+        write_gptq(folder, FAMILIES["llama"] | {"max_position_embeddings": CONTEXT})
     else:
-        write_family(folder, FAMILIES[kind])
-    wish = Wish(Precision.AUTO, kv, 512)
+        write_family(folder, FAMILIES[kind] | {"max_position_embeddings": CONTEXT})
+    wish = Wish(Precision.AUTO, kv, CONTEXT)
     made = plan(find_blueprint(folder), wish, replace(ROOMY, target=here()))
-    options = ModelOptions(str(folder), device=Device.CPU, threads=1, context_length=512, kv=kv)
+    options = ModelOptions(
+        str(folder),
+        device=Device.CPU,
+        threads=1,
+        context_length=CONTEXT,
+        kv=kv,
+        kv_budget_bytes=made.kv_allocated_bytes,
+    )
     model = load_model(options, [].append, bool)
-    cache = model.storage.nbytes * 512 // (16 * model.config.kv.num_blocks)
+    cache = model.storage.nbytes
+    assert cache == model.config.kv.total_bytes == model.info.kv_budget_bytes
+    assert len(model.config.kv.groups) == (2 if kind == "gemma3" else 0)
     assert model.info.precision.value == made.weights
     assert made.kv_allocated_bytes == cache
     assert made.weights_bytes == pytest.approx(model.info.weights_bytes, rel=0.05)
@@ -186,10 +196,13 @@ def test_a_folder_takes_what_was_planned_however_the_cache_is_kept(tmp_path, kin
     assert made.weights_bytes + made.kv_allocated_bytes == pytest.approx(truth, rel=0.05)
 
 
-def test_windows_are_capped_where_they_are_needed_and_whole_where_they_are_kept():
+def test_windows_take_no_more_than_they_need():
     gemma = plan(find_blueprint("gemma-3-270m"), Wish(context=4_096), ROOMY)
     assert gemma.kv_bytes == (3 * 4_096 + 15 * 512) * 2 * 256 * 4
-    assert gemma.kv_allocated_bytes == 18 * 4_096 * 2 * 256 * 4
+    # a window, a chunk of 512 tokens, and the null block
+    assert gemma.kv_allocated_bytes == (3 * 4_096 + 15 * 66 * 16) * 2 * 256 * 4
+    two = plan(find_blueprint("gemma-3-270m"), Wish(context=4_096, streams=2), ROOMY)
+    assert two.kv_allocated_bytes == 2 * gemma.kv_allocated_bytes
     assert any("window" in reason for reason in gemma.reasons)
     llama = plan(LLAMA, Wish(), ROOMY)
     assert llama.kv_bytes == llama.kv_allocated_bytes

@@ -1,15 +1,19 @@
 """The cache of every kind of attention, held to published figures."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.api import KVPrecision
 from engine.model.footprint.cache import (
     CacheTrack,
+    Pool,
     allocated_cache_bytes,
     attention,
     attention_flops,
     cache_bytes,
     cache_bytes_read,
+    layer_cache_bytes,
 )
 from engine.planner.find import find_blueprint
 
@@ -67,11 +71,48 @@ def test_gemma_mixes_windows_and_full_layers():
     assert (sliding.layers, sliding.capacity) == (15, 512)
 
 
-def test_the_pool_sets_aside_whole_blocks_and_whole_windows():
+def test_the_pool_sets_aside_whole_blocks() -> None:
     tracks = [attention(2, 4, 1, 16), attention(3, 4, 1, 16, window=8)]
-    assert allocated_cache_bytes(tracks, 17, KVPrecision.FP32) == 5 * 32 * 2 * 16 * 4
+    pool = Pool.of_context(17)
+    assert allocated_cache_bytes(tracks, pool, KVPrecision.FP32) == 5 * 32 * 2 * 16 * 4
     ring = CacheTrack(1, 512, capacity=128)
-    assert allocated_cache_bytes([ring], 1_000, KVPrecision.BF16) == 128 * 512 * 2
+    thousand = Pool.of_context(1_000)
+    assert allocated_cache_bytes([ring], thousand, KVPrecision.BF16) == 128 * 512 * 2
+
+
+def test_a_window_gets_what_it_needs_and_room_for_more_where_the_pool_is_long() -> None:
+    null, step, another = 1, 65, 34  # (511 + 512) / 16 + 1, and (511 / 16) + 2
+    assert Pool.of_context(512).window_blocks(512) is None
+    assert Pool.of_context(1_024).window_blocks(512) is None  # a chunk and a window: all of it
+    assert Pool.of_context(4_000).window_blocks(512) == null + step
+    assert Pool.of_context(4_096).window_blocks(512) == null + step
+    assert Pool(8_192, 4_096).window_blocks(512) == null + step + another
+    assert Pool(8_192, 8_192).window_blocks(512) == null + step + another
+    assert Pool.of_context(32_768).window_blocks(512) == null + step + 7 * another
+    assert Pool(4_096, 4_096, chunk=32).window_blocks(512) == null + 35
+    assert Pool.of_context(4_096).window_blocks(None) is None
+
+
+def test_a_window_of_which_nothing_is_given_back_takes_it_all() -> None:
+    track = replace(attention(3, 4, 1, 16, window=8), is_kept=True)
+    pool = Pool.of_context(4_096)
+    assert allocated_cache_bytes([track], pool, KVPrecision.FP32) == 3 * 4_096 * 2 * 16 * 4
+
+
+def test_layers_are_counted_one_by_one_where_they_are_known() -> None:
+    tracks = [
+        attention(1, 4, 1, 16, where=[2]),
+        attention(2, 4, 1, 16, window=128, where=[0, 1]),
+    ]
+    pool = Pool.of_context(2_048)
+    blocks = pool.window_blocks(128)
+    assert blocks is not None
+    small, large = (n * 2 * 16 * 4 for n in (blocks * 16, 2_048))
+    assert layer_cache_bytes(tracks, 3, pool, KVPrecision.FP32) == [small, small, large]
+    assert allocated_cache_bytes(tracks, pool, KVPrecision.FP32) == 2 * small + large
+    spread = [replace(track, where=()) for track in tracks]
+    mean = (2 * small + large) // 3
+    assert layer_cache_bytes(spread, 3, pool, KVPrecision.FP32) == [mean] * 3
 
 
 def test_an_unfinished_group_has_no_entry():
