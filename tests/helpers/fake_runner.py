@@ -75,9 +75,10 @@ class FakeText:
 
 @dataclass
 class FakeRunner:
-    """Runs plans over a list of slots.
+    """Runs plans over a list of slots, and over one more for each group of layers with a window.
 
-    ``scripts`` gives the tokens of an answer instead, by request id. ``before`` is called with
+    ``windows``: blocks and window of each further group; ``window``: of the first one. Every row
+    must find what it looks back on. ``scripts`` gives the tokens of an answer instead, by request id. ``before`` is called with
     each plan and may raise, block, or look.
     """
 
@@ -88,28 +89,51 @@ class FakeRunner:
     scripts: Mapping[str, Sequence[int]] = field(default_factory=dict)
     before: Callable[[StepPlan], None] | None = None
     plans: list[StepPlan] = field(default_factory=list)
+    window: int = 0
+    windows: Sequence[tuple[int, int]] = ()
 
     def __post_init__(self) -> None:
-        self.slots: list[int | None] = [None] * (self.num_blocks * self.block_size)
+        sizes = [self.num_blocks, *(count for count, _window in self.windows)]
+        self.pools: list[list[int | None]] = [[None] * (n * self.block_size) for n in sizes]
+        self.slots = self.pools[0]
 
     def run(self, plan: StepPlan, interrupted: Callable[[], bool]) -> StepOutput:
         if self.before is not None:
             self.before(plan)
         self.plans.append(plan)
         for chunk in plan.chunks:
-            if chunk.copy is not None:
-                source, target = (block * self.block_size for block in chunk.copy)
-                self.slots[target : target + self.block_size] = self.slots[
-                    source : source + self.block_size
-                ]
+            for pool, copy in zip(self.pools, _copies(chunk), strict=True):
+                if copy is not None:
+                    source, target = (block * self.block_size for block in copy)
+                    pool[target : target + self.block_size] = pool[
+                        source : source + self.block_size
+                    ]
         for chunk in plan.chunks:
-            for offset, token in enumerate(chunk.token_ids):
-                self.slots[self._slot(chunk, chunk.start + offset)] = token
+            for group, pool in enumerate(self.pools):
+                for offset, token in enumerate(chunk.token_ids):
+                    slot = self._slot(chunk, chunk.start + offset, group)
+                    assert slot >= self.block_size or not self._window_of(group), "the null block"
+                    pool[slot] = token
+        for chunk in plan.chunks:
+            self._look_back(chunk)
         if interrupted():
             raise ForwardInterruptedError
         forward_end = self.clock()
         sampled = {c.request_id: self._choose(c) for c in plan.chunks if c.num_logits}
         return StepOutput(sampled, forward_end, self.clock())
+
+    def _window_of(self, group: int) -> int:
+        return self.windows[group - 1][1] if group else self.window
+
+    def _look_back(self, chunk: ScheduledChunk) -> None:
+        """Every row of the chunk sees its text in every group, as far as its window goes."""
+        known = [*chunk.known_ids, *chunk.token_ids[chunk.num_known :]]
+        end = chunk.start + len(chunk.token_ids)
+        for group, pool in enumerate(self.pools):
+            window = self._window_of(group)
+            first = max(0, chunk.start - window + 1) if window else 0
+            seen = [pool[self._slot(chunk, at, group)] for at in range(first, end)]
+            assert seen == known[first:end], "the blocks hold another text"
 
     def _choose(self, chunk: ScheduledChunk) -> tuple[int, ...]:
         """The answer's next tokens: as many more as guesses were right."""
@@ -126,13 +150,19 @@ class FakeRunner:
         if script is not None:
             return script[chunk.sample_index + num_guesses]
         end = chunk.start + chunk.num_known + num_guesses
-        context = [self.slots[self._slot(chunk, position)] for position in range(end)]
-        known = [*chunk.known_ids, *chunk.token_ids[chunk.num_known :]]
-        assert context == known[:end], "the blocks hold another text"
-        token = next_token([token for token in context if token is not None], self.vocab_size)
+        context = [*chunk.known_ids, *chunk.token_ids[chunk.num_known :]][:end]
+        if not self.window:
+            assert context == [self.slots[self._slot(chunk, at)] for at in range(end)]
+        token = next_token(context, self.vocab_size)
         output = chunk.known_ids[len(chunk.known_ids) - chunk.sample_index :]
         return _constrained(token, chunk.constraint, output)
 
-    def _slot(self, chunk: ScheduledChunk, position: int) -> int:
+    def _slot(self, chunk: ScheduledChunk, position: int, group: int = 0) -> int:
         block, offset = divmod(position, self.block_size)
-        return chunk.block_ids[block] * self.block_size + offset
+        table = chunk.windows[group - 1].block_ids if group else chunk.block_ids
+        return table[block] * self.block_size + offset
+
+
+def _copies(chunk: ScheduledChunk) -> list[tuple[int, int] | None]:
+    """The copy that each group of layers begins with."""
+    return [chunk.copy, *(table.copy for table in chunk.windows)]

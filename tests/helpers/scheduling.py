@@ -12,7 +12,7 @@ from engine.api import (
     SamplingParams,
     TokensProduced,
 )
-from engine.config import KVFormat, KVGeometry, ResolvedConfig
+from engine.config import KVFormat, KVGeometry, LayerGroup, ResolvedConfig
 from engine.kv.manager import KVManager
 from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.metrics import Marks
@@ -31,7 +31,9 @@ def make_config(
     max_streams: int = 4,
     kv_cache: bool = True,
     prefix_cache: bool = True,
+    groups: tuple[LayerGroup, ...] = (),
 ) -> ResolvedConfig:
+    """``groups``: the kinds of layers, in place of ``num_blocks`` of one kind."""
     return ResolvedConfig(
         path="fake.gguf",
         precision=Precision.FP32,
@@ -41,12 +43,13 @@ def make_config(
         kv_dtype="float32",
         context_length=context_length,
         kv=KVGeometry(
-            num_layers=1,
+            num_layers=sum(len(group.layers) for group in groups) or 1,
             num_kv_heads=1,
             head_dim=1,
             block_size=block_size,
-            num_blocks=num_blocks,
+            num_blocks=groups[0].num_blocks if groups else num_blocks,
             format=KVFormat.FLOAT32,
+            groups=groups,
         ),
         kv_cache=kv_cache,
         prefix_cache=prefix_cache,
@@ -69,7 +72,7 @@ class Bench:
         config = self.config
         self.clock = FakeClock()
         self.kv = KVManager(
-            num_blocks=config.kv.num_blocks,
+            num_blocks=config.kv.pools,
             block_size=config.kv.block_size,
             prefix_cache=config.prefix_cache and config.kv_cache,
             copies_tails=self.copies_tails,
@@ -83,7 +86,14 @@ class Bench:
             memory=(self.history, CacheIdentity("fake", "fp32")),
             clock=self.clock,
         )
-        self.runner = FakeRunner(config.kv.num_blocks, config.kv.block_size, clock=self.clock)
+        groups = config.kv.groups
+        self.runner = FakeRunner(
+            config.kv.num_blocks,
+            config.kv.block_size,
+            clock=self.clock,
+            window=groups[0].window if groups else 0,
+            windows=[(group.num_blocks, group.window) for group in groups[1:]],
+        )
 
     def add(
         self,

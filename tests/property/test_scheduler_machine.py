@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
 
 from engine.api import Finished, FinishReason, PrefillProgress, TokensProduced
-from engine.config import ResolvedConfig
+from engine.config import LayerGroup, ResolvedConfig
 from engine.model.batch import ForwardInterruptedError
 from engine.sampling.constraint import TokenConstraint
 from engine.scheduling.drafting import DraftQuery, Speculator
@@ -164,8 +165,7 @@ class Load:
     def finish(self) -> None:
         """Let everything end, and hold every answer to what it must be."""
         self.bench.run()
-        kv = self.bench.kv
-        assert kv.num_live_blocks == 0
+        assert not any(use.num_live for use in self.bench.kv.uses)
         if self.guesser is not None:
             assert not self.guesser.requests, "the guesser keeps what is over"
         for request_id in self.asked:
@@ -179,9 +179,11 @@ class Load:
 
     def check_all_blocks(self) -> None:
         kv = self.bench.kv
-        assert kv.allocate("all", [9] * (kv.capacity - 1)) == 0
-        assert kv.append("all", kv.capacity) is not None, "a block was lost"
+        most = min(use.num_blocks for use in kv.uses) * kv.block_size
+        assert kv.allocate("all", [9] * (most - 1)) == 0
+        assert kv.append("all", most) is not None, "a block was lost"
         kv.free("all")
+        kv.check_integrity()
 
     def _check_answer(self, request_id: str) -> None:
         asked, tokens = self.asked[request_id], self.bench.tokens(request_id)
@@ -228,9 +230,33 @@ class Load:
             assert timeline.num_accepted_tokens == accepted <= timeline.num_drafted_tokens
 
 
-def _config(num_blocks: int, budget: int, *, kv_cache: bool, prefix_cache: bool) -> ResolvedConfig:
+def _groups(
+    num_blocks: int, budget: int, windows: Sequence[tuple[int, int]], *, has_full: bool
+) -> tuple[LayerGroup, ...]:
+    """Layers that look back over everything, and some with windows: each its size and blocks more.
+
+    A window's blocks are the fewest that one request can do with, and these.
+    """
+    groups = [LayerGroup((0, 1), num_blocks)] if has_full else []
+    for number, (window, more) in enumerate(windows):
+        least = -(-(window - 1 + budget) // BLOCK_SIZE) + 1
+        layers = tuple(range(2 + 3 * number, 5 + 3 * number))
+        groups.append(LayerGroup(layers, 1 + least + more, window, budget))
+    return tuple(groups)
+
+
+def _config(
+    num_blocks: int,
+    budget: int,
+    *,
+    kv_cache: bool,
+    prefix_cache: bool,
+    windows: Sequence[tuple[int, int]] = (),
+    has_full: bool = True,
+) -> ResolvedConfig:
     return make_config(
         num_blocks=num_blocks,
+        groups=_groups(num_blocks, budget, windows, has_full=has_full) if windows else (),
         block_size=BLOCK_SIZE,
         context_length=24,
         max_batch_tokens=budget,
@@ -238,6 +264,10 @@ def _config(num_blocks: int, budget: int, *, kv_cache: bool, prefix_cache: bool)
         kv_cache=kv_cache,
         prefix_cache=prefix_cache,
     )
+
+
+def _window(group: tuple[int, int]) -> int:
+    return group[0]
 
 
 class Chats(RuleBasedStateMachine):
@@ -250,6 +280,10 @@ class Chats(RuleBasedStateMachine):
             st.integers(2, 9),
             kv_cache=st.booleans(),
             prefix_cache=st.booleans(),
+            windows=st.lists(
+                st.tuples(st.integers(1, 14), st.integers(0, 4)), max_size=2, unique_by=_window
+            ),
+            has_full=st.booleans(),
         ),
         copies_tails=st.booleans(),
         max_cached=st.none() | st.integers(0, 6),
@@ -330,13 +364,16 @@ class Chats(RuleBasedStateMachine):
             self.load.check_all_blocks()
 
 
-Chats.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+Chats.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
 TestChats = Chats.TestCase
 
 
-def test_ten_thousand_operations_leak_nothing_and_change_no_answer() -> None:
+@pytest.mark.parametrize("windows", [(), ((9, 3),), ((4, 2), (13, 0))], ids=str)
+def test_ten_thousand_operations_leak_nothing_and_change_no_answer(
+    windows: Sequence[tuple[int, int]],
+) -> None:
     draw = random.Random(5)
-    config = _config(14, 9, kv_cache=True, prefix_cache=True)
+    config = _config(14, 9, kv_cache=True, prefix_cache=True, windows=windows)
     load = Load(config, Guesser(0.8, 3), copies_tails=True)
     for number in range(10_000):
         choice = draw.random()
