@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from engine.api import (
     AnswerExplained,
     AnswerReport,
+    CacheMapped,
     CacheRestored,
     CacheSaved,
     CancelInspection,
@@ -30,6 +31,7 @@ from engine.api import (
     InspectTokens,
     LoadModel,
     LoadProgress,
+    MapCache,
     Message,
     ModelFailed,
     ModelOptions,
@@ -95,6 +97,7 @@ class EngineBridge(QObject):
     tokens_counted = Signal(TokensCounted)
     cache_saved = Signal(CacheSaved)
     cache_restored = Signal(CacheRestored)
+    cache_mapped = Signal(CacheMapped)
     model_profiled = Signal(ModelProfiled)
     inspection_progressed = Signal(InspectionProgress)
     tokens_inspected = Signal(TokensInspected)
@@ -164,6 +167,15 @@ class EngineBridge(QObject):
     def restore_cache(self, conversation_id: str, path: str) -> None:
         """Bring a conversation's cache back; ``cache_restored`` follows."""
         self._engine.post(RestoreCache(conversation_id, path))
+
+    def map_cache(self, num_tokens: int = 0) -> int:
+        """Ask whose the cache's blocks are, and what a text of so many tokens would take.
+
+        The ticket that is returned comes back in ``cache_mapped``.
+        """
+        self._next_ticket += 1
+        self._engine.post(MapCache(self._next_ticket, num_tokens))
+        return self._next_ticket
 
     def profile(self, context: int, prompt_tokens: int) -> int:
         """Look where the loaded model's time goes; ``model_profiled`` follows with the ticket."""
@@ -267,6 +279,7 @@ class EngineBridge(QObject):
     def _emit_inspection(
         self,
         event: AnswerExplained
+        | CacheMapped
         | TraceExported
         | ModelProfiled
         | InspectionProgress
@@ -279,6 +292,8 @@ class EngineBridge(QObject):
                 self.tokens_inspected.emit(event)
             case AnswerExplained(report):
                 self.answer_explained.emit(report)
+            case CacheMapped():
+                self.cache_mapped.emit(event)
             case TraceExported():
                 self.trace_exported.emit(event)
             case ModelProfiled():

@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from engine.api import (
+    CacheMapped,
     CacheRestored,
     CacheSaved,
     Device,
@@ -35,6 +36,7 @@ from engine.api import (
     RequestFailed,
     TokensInspected,
 )
+from engine.config import KVGeometry
 from engine.devices import read_gpu_memory
 from engine.errors import (
     EngineError,
@@ -42,6 +44,7 @@ from engine.errors import (
     ModelNotLoadedError,
     OutOfMemoryError,
 )
+from engine.kv.manager import KVManager
 from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.metrics import Clock, MemoryGauge, now_ns, overlap_ns
 from engine.model.batch import ForwardInterruptedError
@@ -215,6 +218,12 @@ class EngineCore:
             return [CacheRestored(conversation_id, 0)]
         return self._session.archive.restore(conversation_id, Path(path))
 
+    def map_cache(self, ticket: int, num_tokens: int) -> CacheMapped:
+        """Whose the blocks of the cache are, and what ``num_tokens`` would take in other caches."""
+        if self._session is None:
+            return CacheMapped(ticket, ())
+        return self._session.map_cache(ticket, num_tokens)
+
     def profile(self, ticket: int, context: int, prompt_tokens: int) -> list[Event]:
         """Begin to look where the model's time goes; steps do it. Its end is an event."""
         if self._session is None:
@@ -280,6 +289,7 @@ class EngineCore:
             kv_allocated_bytes=geometry.total_bytes,
             is_guessing_at_rest=session.is_guessing_at_rest,
             gpu=read_gpu_memory(torch.cuda) if config.device is Device.CUDA else None,
+            kv_used_bytes=_used_bytes(session.kv, geometry),
         )
 
     def _load_all(
@@ -353,6 +363,12 @@ class EngineCore:
                 )
             )
         raise error
+
+
+def _used_bytes(kv: KVManager, geometry: KVGeometry) -> int:
+    """Bytes of blocks that hold something, of all kinds of layers."""
+    parts = zip(kv.uses, geometry.parts, strict=True)
+    return sum((use.num_live + use.num_cached) * part.bytes_per_block for use, part in parts)
 
 
 def _no_model() -> ModelNotLoadedError:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.api import (
+    CacheMapped,
     Event,
     Failure,
     GenerationRequest,
@@ -22,8 +23,10 @@ from engine.errors import EngineError, InvalidRequestError, PromptTooLongError
 from engine.kv.archive import CacheArchive
 from engine.kv.compressed import CompressedStorage
 from engine.kv.manager import KVManager, ignore_blocks
+from engine.kv.mapping import CacheMapper
 from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.kv.transfer import BlockStorage
+from engine.kv.ways import cache_ways
 from engine.metrics import Clock, Marks
 from engine.model.batch import ForwardInterruptedError
 from engine.model.loader import LoadedModel
@@ -99,6 +102,7 @@ class ModelSession:
         self._grammars = JsonGrammars(model.tokenizer)
         self._tags = find_tags(model.template)
         self.archive = CacheArchive(self.kv, storage, around.history, around.identity)
+        self._mapper = CacheMapper(self.kv, config.kv, around.history, around.identity)
         self.profiler = Profiler(model, self.kv, around.failure_of)
         self.scorer = TokenScorer(model, self.kv, around.failure_of, self._tags)
 
@@ -186,6 +190,12 @@ class ModelSession:
         """End every request through ``end``, after what is still to be said."""
         events = self._unsent()
         return events + [e for request_id in self.scheduler.request_ids for e in end(request_id)]
+
+    def map_cache(self, ticket: int, num_tokens: int) -> CacheMapped:
+        """Whose the blocks are, and what ``num_tokens`` would take in other caches."""
+        ways = cache_ways(self.model.config.kv, self.info.num_heads, num_tokens)
+        groups = self._mapper.groups(self.scheduler.conversations)
+        return CacheMapped(ticket, groups, ways, self._mapper.is_complete)
 
     def count_tokens(self, text: str, messages: Sequence[Message]) -> tuple[int, int | None]:
         """Tokens of ``text`` alone, and of the rendered messages (None: they cannot be)."""

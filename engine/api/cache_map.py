@@ -81,9 +81,11 @@ class MapCache:
 class CacheMapped:
     """Event: the answer to MapCache; no groups while no model is loaded.
 
-    ``ways``: those that suit the model, of the text that was asked about.
+    ``ways``: those that suit the model, of the text that was asked about. ``is_complete`` False:
+    whose some blocks are is still being worked out; the next answer knows more.
     """
 
     ticket: int
     groups: tuple[CacheGroup, ...]
     ways: tuple[CacheWay, ...] = ()
+    is_complete: bool = True

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from engine.api.cache_map import MapCache
 from engine.api.inspection import ExplainAnswer, ExportTrace, NotePaint
 from engine.api.options import GenerationRequest, Message, ModelOptions
 from engine.api.profile import ProfileModel
@@ -87,6 +88,7 @@ Command = (
     | Prioritise
     | SaveCache
     | RestoreCache
+    | MapCache
     | ProfileModel
     | InspectTokens
     | CancelInspection

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from engine.api.cache_map import CacheMapped
 from engine.api.inspection import AnswerExplained, TraceExported
 from engine.api.machine import GpuMemory
 from engine.api.model_info import ModelInfo
@@ -198,7 +199,7 @@ class EngineStats:
     kept for prefix hits and can be reused at any time. Memory in bytes. ``is_guessing_at_rest``:
     guesses do not pay at present, so none are made. ``runtime_bytes``: the process as it was when
     the engine started, before any model (0: not measured). ``gpu``: its memory, where the model
-    runs on one.
+    runs on one. ``kv_used_bytes``: of the blocks that hold something, in all layers.
     """
 
     at_ns: int
@@ -217,6 +218,7 @@ class EngineStats:
     is_guessing_at_rest: bool = False
     runtime_bytes: int = 0
     gpu: GpuMemory | None = None
+    kv_used_bytes: int = 0
 
 
 Event = (
@@ -232,6 +234,7 @@ Event = (
     | TokensCounted
     | CacheSaved
     | CacheRestored
+    | CacheMapped
     | ModelProfiled
     | InspectionProgress
     | TokensInspected

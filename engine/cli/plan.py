@@ -19,6 +19,7 @@ from engine.roofline.ceilings import (
     Ceilings,
     best_of,
     cache_path,
+    path_for,
     read_ceilings,
     write_ceilings,
 )
@@ -50,8 +51,9 @@ def run_roofline(options: argparse.Namespace) -> int:
     """Measure, keep and print the best seen on this machine; returns the exit code."""
     from engine.roofline.measuring import measure  # noqa: PLC0415 - imports torch
 
-    path = options.roofline or cache_path()
-    measured = best_of(read_ceilings(path), measure(options.threads))
+    threads = options.threads
+    path = options.roofline or (cache_path() if threads is None else path_for(threads))
+    measured = best_of(read_ceilings(path), measure(threads))
     write_ceilings(measured, path)
     values = measured.as_json()
     if options.json:

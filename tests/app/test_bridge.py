@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from app.bridge import EngineBridge, coalesce
 from engine.api import (
+    CacheMapped,
     EngineStats,
     Finished,
     FinishReason,
     GenerationRequest,
     LoadProgress,
     LoadStage,
+    MapCache,
     ModelOptions,
     ModelProfiled,
     PrefillProgress,
@@ -199,6 +201,17 @@ def test_counting_tokens_gives_the_ticket_back(bridge, engines):
     engines.engine.run()
     bridge.drain()
     assert (seen[-1].ticket, seen[-1].count) == (ticket, 3)
+
+
+def test_a_map_of_the_cache_comes_back_with_its_ticket(bridge, engines):
+    seen = []
+    bridge.cache_mapped.connect(seen.append)
+    ticket = bridge.map_cache(90)
+    engines.engine.run()
+    assert engines.engine.small == [MapCache(ticket, 90)]
+    engines.engine.on_event(CacheMapped(ticket, ()))
+    bridge.drain()
+    assert seen == [CacheMapped(ticket, ())]
 
 
 def test_a_profile_comes_back_with_its_ticket(bridge, engines):

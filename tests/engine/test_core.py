@@ -1,11 +1,15 @@
 """One synchronous step after the other: requests, failures, and models that come and go."""
 
 import time
+from dataclasses import replace
 from typing import Literal
 
 import pytest
 
 from engine.api import (
+    BlockRun,
+    BlockState,
+    CacheMapped,
     CacheMiss,
     Event,
     Failure,
@@ -338,6 +342,20 @@ def test_a_load_given_up_in_its_warm_up_is_cancelled() -> None:
     assert failed.failure.code == "load_cancelled"
 
 
+def test_the_map_of_the_cache_follows_the_work() -> None:
+    core = FakeModels().make_core()
+    assert core.map_cache(1, 5) == CacheMapped(1, ())
+    core = _loaded(FakeModels())
+    core.submit(replace(_request("a", "abcde"), conversation_id="7"))
+    core.step()
+    mapped = core.map_cache(2, 0)
+    (group,) = mapped.groups
+    assert (mapped.ticket, group.kind, group.window) == (2, "full", None)
+    assert group.runs[0] == BlockRun(2, BlockState.LIVE, ("7",), 0)
+    core.cancel("a")
+    assert core.map_cache(3, 0).groups[0].runs[0] == BlockRun(1, BlockState.KEPT, ("7",), 0)
+
+
 def test_unload_gives_everything_back() -> None:
     core = _loaded(FakeModels())
     core.submit(_request("a"))
@@ -387,6 +405,7 @@ def test_gauges_follow_the_work() -> None:
     assert (stats.kv_live_tokens, stats.kv_live_blocks, stats.kv_cached_blocks) == (3, 1, 1)
     assert stats.kv_total_blocks == 16
     assert stats.kv_block_bytes * 16 == stats.kv_allocated_bytes
+    assert stats.kv_used_bytes == 2 * stats.kv_block_bytes
     assert stats.weights_bytes == 10
     assert stats.process_bytes > 0
     assert 0 < stats.runtime_bytes < stats.total_memory_bytes

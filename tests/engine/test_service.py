@@ -12,6 +12,7 @@ import pytest
 
 from engine.api import (
     AnswerExplained,
+    CacheMapped,
     CacheRestored,
     CacheSaved,
     Cancel,
@@ -23,6 +24,7 @@ from engine.api import (
     GenerationRequest,
     LoadModel,
     LoadProgress,
+    MapCache,
     Message,
     ModelFailed,
     ModelOptions,
@@ -534,3 +536,8 @@ def test_priorities_prompts_and_caches_are_commands(engine: Engine) -> None:
     assert engine.wait_for(CacheSaved) == CacheSaved("1", 0, 0)
     engine.service.post(RestoreCache("1", "/nowhere/1.kv"))
     assert engine.wait_for(CacheRestored) == CacheRestored("1", 0)
+    engine.service.post(MapCache(7, 5))
+    mapped = engine.wait_for(CacheMapped)
+    assert mapped.ticket == 7
+    assert mapped.ways
+    assert sum(run.count for group in mapped.groups for run in group.runs) == 16

@@ -29,6 +29,7 @@ from engine.api import (
     LoadModel,
     LoadProgress,
     LoadStage,
+    MapCache,
     ModelFailed,
     ModelInfo,
     ModelOptions,
@@ -216,7 +217,7 @@ class FakeEngine:
                 count = None if self.info is None else len(text.split())
                 prompt = sum(len(m.content.split()) for m in messages) if messages else None
                 self.on_event(TokensCounted(ticket, count, prompt))
-            case Prioritise() | SaveCache() | RestoreCache() | ProfileModel():
+            case Prioritise() | SaveCache() | RestoreCache() | ProfileModel() | MapCache():
                 self.small.append(command)
             case InspectTokens() | CancelInspection():
                 self.small.append(command)
