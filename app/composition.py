@@ -20,6 +20,7 @@ from app.controllers.experiments.runner import Runner
 from app.controllers.inspector.answer import AnswerInspector
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.inspector.kept_reports import KeptReports
+from app.controllers.inspector.paints import PaintNotes
 from app.controllers.kept_caches import KeptCaches
 from app.controllers.library import LibraryController
 from app.controllers.library_services import LibraryServices
@@ -197,6 +198,7 @@ def _make_inspector(application: Application, views: _Views) -> None:
     views.chat.inspect_requested.connect(inspected.open)
     inspected.opened.connect(window.show_answer)
     KeptReports(inspected, application.services)
+    PaintNotes(views.chat, application.controllers.answers, bridge)
     AnswerInspector(views.inspector.answer, page, inspected, bridge)
 
 

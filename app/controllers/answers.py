@@ -140,6 +140,7 @@ class Answers(QObject):
         self._visible: int | None = None
         self._live: dict[str, LiveAnswer] = {}
         self._ended: dict[int, ChatMessage] = {}  # until their last state is on disk
+        self._requests: dict[int, str] = {}  # of each answer of this run the latest
         self._num_requests = 0
         self._is_saving = False
         self._save_has_failed = False
@@ -167,6 +168,10 @@ class Answers(QObject):
     def live_in(self, conversation_id: int) -> LiveAnswer | None:
         """The answer in the making of one conversation."""
         return next(self._live_of(conversation_id), None)
+
+    def request_of(self, message_id: int) -> str | None:
+        """The engine's request for an answer of this run, ended or not."""
+        return self._requests.get(message_id)
 
     def overlay(self, message: ChatMessage) -> ChatMessage:
         """The newest state of a stored message: what is in memory is ahead of the disk."""
@@ -198,6 +203,7 @@ class Answers(QObject):
             reasoning=message.reasoning if message.content else None,
         )
         self._ended.pop(message.message_id, None)
+        self._requests[message.message_id] = request_id
         self._live[request_id] = LiveAnswer(message, request_id, sent_ns)
         self._checkpoint.start()
         self._bridge.submit(

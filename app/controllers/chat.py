@@ -286,7 +286,8 @@ class ChatController(QObject):
     @Slot(int, TokensProduced)
     def _on_text(self, message_id: int, event: TokensProduced) -> None:
         if event.text and self.open_chat.is_shown(message_id):
-            self._page.append_text(message_id, event.text, event.guessed)
+            chosen_ns = event.times_ns[-1] if event.times_ns else 0
+            self._page.append_text(message_id, event.text, event.guessed, chosen_ns)
 
     @Slot(int, Reasoning)
     def _on_reasoned(self, message_id: int, reasoning: Reasoning) -> None:

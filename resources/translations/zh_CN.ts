@@ -549,11 +549,11 @@
     </message>
     <message>
       <source>Engine: too few tokens yet.</source>
-      <translation type="unfinished" />
+      <translation>引擎：token 还太少。</translation>
     </message>
     <message>
       <source>Engine: {rate}.</source>
-      <translation type="unfinished" />
+      <translation>引擎：{rate}。</translation>
     </message>
     <message>
       <source>English</source>
@@ -649,11 +649,11 @@
     </message>
     <message>
       <source>Gap</source>
-      <translation type="unfinished" />
+      <translation>间隔</translation>
     </message>
     <message>
       <source>Gaps one after another</source>
-      <translation type="unfinished" />
+      <translation>逐个间隔</translation>
     </message>
     <message>
       <source>Give me five questions to ask before I buy a used bicycle.</source>
@@ -721,7 +721,7 @@
     </message>
     <message>
       <source>How long the gaps are</source>
-      <translation type="unfinished" />
+      <translation>间隔的分布</translation>
     </message>
     <message>
       <source>How many answers of a length have room in the KV cache at once.</source>
@@ -1193,7 +1193,7 @@
     </message>
     <message>
       <source>No stalls.</source>
-      <translation type="unfinished" />
+      <translation>没有卡顿。</translation>
     </message>
     <message>
       <source>Normal text size</source>
@@ -1373,7 +1373,7 @@
     </message>
     <message>
       <source>Python collected garbage</source>
-      <translation type="unfinished" />
+      <translation>Python 在回收垃圾</translation>
     </message>
     <message>
       <source>Queued: it is sent when the model has loaded.</source>
@@ -1649,7 +1649,7 @@
     </message>
     <message>
       <source>Stalls</source>
-      <translation type="unfinished" />
+      <translation>卡顿</translation>
     </message>
     <message>
       <source>Start (ms)</source>
@@ -1665,7 +1665,7 @@
     </message>
     <message>
       <source>Steps gave several tokens at once: these have no gap.</source>
-      <translation type="unfinished" />
+      <translation>有的步骤一次给出多个 token，它们之间没有间隔。</translation>
     </message>
     <message>
       <source>Stop</source>
@@ -2149,7 +2149,7 @@
     </message>
     <message>
       <source>Value or count</source>
-      <translation type="unfinished" />
+      <translation>数值或个数</translation>
     </message>
     <message>
       <source>Values (CSV)…</source>
@@ -2301,11 +2301,11 @@
     </message>
     <message>
       <source>Window: a token is on the screen {p50} ms after its choice, at most {max} ms ({n} paints).</source>
-      <translation type="unfinished" />
+      <translation>窗口：token 选出后 {p50} ms 显示在屏幕上，最长 {max} ms（{n} 次绘制）。</translation>
     </message>
     <message>
       <source>Window: nothing of this answer was seen being painted.</source>
-      <translation type="unfinished" />
+      <translation>窗口：没有记录到这个回答的显示时间。</translation>
     </message>
     <message>
       <source>With pieces of {small} tokens a running answer waits at most {small_stall} and the prompt {small_ttft}; with the prompt in one piece it is {large_stall} and {large_ttft}.</source>
@@ -2377,15 +2377,15 @@
     </message>
     <message>
       <source>and {n} shorter one</source>
-      <translation type="unfinished" />
+      <translation>还有 {n} 次更短的</translation>
     </message>
     <message>
       <source>and {n} shorter ones</source>
-      <translation type="unfinished" />
+      <translation>还有 {n} 次更短的</translation>
     </message>
     <message>
       <source>another prompt was computed</source>
-      <translation type="unfinished" />
+      <translation>在计算另一个提示</translation>
     </message>
     <message>
       <source>at byte {number}</source>
@@ -2393,7 +2393,7 @@
     </message>
     <message>
       <source>at most {ms} ms</source>
-      <translation type="unfinished" />
+      <translation>最长 {ms} ms</translation>
     </message>
     <message>
       <source>battery</source>
@@ -2401,11 +2401,11 @@
     </message>
     <message>
       <source>before token {n}</source>
-      <translation type="unfinished" />
+      <translation>在第 {n} 个 token 之前</translation>
     </message>
     <message>
       <source>before tokens {first} to {last}</source>
-      <translation type="unfinished" />
+      <translation>在第 {first} 到 {last} 个 token 之前</translation>
     </message>
     <message>
       <source>begins {time} ms after Send</source>
@@ -2533,11 +2533,11 @@
     </message>
     <message>
       <source>gap</source>
-      <translation type="unfinished" />
+      <translation>间隔</translation>
     </message>
     <message>
       <source>gaps</source>
-      <translation type="unfinished" />
+      <translation>个数</translation>
     </message>
     <message>
       <source>id {number}</source>
@@ -2557,7 +2557,7 @@
     </message>
     <message>
       <source>its cache had been given up to other answers</source>
-      <translation type="unfinished" />
+      <translation>它的缓存让给了其他回答</translation>
     </message>
     <message>
       <source>kept for reuse</source>
@@ -2573,7 +2573,7 @@
     </message>
     <message>
       <source>longest</source>
-      <translation type="unfinished" />
+      <translation>最长</translation>
     </message>
     <message>
       <source>mains</source>
@@ -2581,7 +2581,7 @@
     </message>
     <message>
       <source>mean {ms} ms</source>
-      <translation type="unfinished" />
+      <translation>平均 {ms} ms</translation>
     </message>
     <message>
       <source>measured</source>
@@ -2629,7 +2629,7 @@
     </message>
     <message>
       <source>nothing that was watched explains it</source>
-      <translation type="unfinished" />
+      <translation>已监测的因素都解释不了</translation>
     </message>
     <message>
       <source>now</source>
@@ -2665,11 +2665,11 @@
     </message>
     <message>
       <source>p50 {p50} · p95 {p95} · p99 {p99} · max {max} ms</source>
-      <translation type="unfinished" />
+      <translation>p50 {p50} · p95 {p95} · p99 {p99} · 最长 {max} ms</translation>
     </message>
     <message>
       <source>parts of the program were read back from the disk</source>
-      <translation type="unfinished" />
+      <translation>程序的一部分要从磁盘读回</translation>
     </message>
     <message>
       <source>prefill</source>
@@ -2781,7 +2781,7 @@
     </message>
     <message>
       <source>the processor ran below its speed</source>
-      <translation type="unfinished" />
+      <translation>处理器降频运行</translation>
     </message>
     <message>
       <source>the program itself</source>
@@ -2813,11 +2813,11 @@
     </message>
     <message>
       <source>token</source>
-      <translation type="unfinished" />
+      <translation>token</translation>
     </message>
     <message>
       <source>token {n}: {ms} ms, {cause}</source>
-      <translation type="unfinished" />
+      <translation>第 {n} 个 token：{ms} ms，{cause}</translation>
     </message>
     <message>
       <source>tokenise</source>
@@ -2973,7 +2973,7 @@
     </message>
     <message>
       <source>{low} ms and more</source>
-      <translation type="unfinished" />
+      <translation>{low} ms 以上</translation>
     </message>
     <message>
       <source>{low} to {high}</source>
@@ -2981,11 +2981,11 @@
     </message>
     <message>
       <source>{low} to {high} ms</source>
-      <translation type="unfinished" />
+      <translation>{low} 到 {high} ms</translation>
     </message>
     <message>
       <source>{ms} ms</source>
-      <translation type="unfinished" />
+      <translation>{ms} ms</translation>
     </message>
     <message>
       <source>{name} (automatic)</source>
@@ -3053,7 +3053,7 @@
     </message>
     <message>
       <source>{n} are stalls.</source>
-      <translation type="unfinished" />
+      <translation>其中 {n} 次卡顿。</translation>
     </message>
     <message>
       <source>{n} block</source>
@@ -3089,19 +3089,19 @@
     </message>
     <message>
       <source>{n} gap</source>
-      <translation type="unfinished" />
+      <translation>{n} 个间隔</translation>
     </message>
     <message>
       <source>{n} gaps</source>
-      <translation type="unfinished" />
+      <translation>{n} 个间隔</translation>
     </message>
     <message>
       <source>{n} gaps between tokens: half take at most {p50} ms, 95% at most {p95} ms, the longest {max} ms.</source>
-      <translation type="unfinished" />
+      <translation>共 {n} 个 token 间隔：一半不超过 {p50} ms，95% 不超过 {p95} ms，最长 {max} ms。</translation>
     </message>
     <message>
       <source>{n} is a stall.</source>
-      <translation type="unfinished" />
+      <translation>其中 {n} 次卡顿。</translation>
     </message>
     <message>
       <source>{n} layer</source>

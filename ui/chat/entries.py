@@ -20,6 +20,9 @@ _OVERHEAD = 64
 class Entry:
     """One message.
 
+    ``arrived_ns`` is when its newest token was chosen, ``shown_ns`` that of the text that is shown,
+    ``painted_ns`` that of the text that was painted; 0: not known.
+
     ``height`` is that of a column ``measured_width`` px wide (0: to be measured again); without an
     item it may be an estimate.
     """
@@ -36,6 +39,9 @@ class Entry:
     guessed: list[tuple[int, int]] = field(default_factory=list)
     has_unshown_reasoning: bool = False
     is_reasoning_open: bool = False
+    arrived_ns: int = 0
+    shown_ns: int = 0
+    painted_ns: int = 0
 
     @property
     def is_streaming(self) -> bool:
@@ -67,8 +73,9 @@ class Entry:
         self.reasoning, self.guessed = row.reasoning, list(row.guessed)
         self.has_unshown_reasoning = False
 
-    def add(self, text: str, guessed: Sequence[tuple[int, int]]) -> None:
+    def add(self, text: str, guessed: Sequence[tuple[int, int]], chosen_ns: int = 0) -> None:
         """Keep streamed text until it is shown; ``guessed`` are ranges of it."""
+        self.arrived_ns = max(self.arrived_ns, chosen_ns)
         start = len(self.text) + sum(map(len, self.unshown))
         self.guessed += [(start + first, start + end) for first, end in guessed]
         self.unshown.append(text)
@@ -82,7 +89,15 @@ class Entry:
         fresh = "".join(self.unshown)
         self.unshown.clear()
         self.text += fresh
+        self.shown_ns = self.arrived_ns
         return fresh
+
+    def take_paint(self) -> int:
+        """When the newest token of a text that was painted just now was chosen; 0: no news."""
+        if self.shown_ns <= self.painted_ns:
+            return 0
+        self.painted_ns = self.shown_ns
+        return self.painted_ns
 
 
 class Entries:

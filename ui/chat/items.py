@@ -6,12 +6,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from ui.chat.assistant_item import AssistantItem
 from ui.chat.entries import Entry
-from ui.chat.message_item import MessageItem, UserItem
+from ui.chat.message_item import ACTIONS_HEIGHT, MessageItem, UserItem
 from ui.theme import ThemeSource
 
 # an answer of more characters is tinted in steps of so many while it streams
 TINT_STEP_FROM = 4_000
 TINT_STEP = 256
+BELOW_TEXT = ACTIONS_HEIGHT + 14  # room that a message keeps below its text
 
 
 def make_item(
@@ -75,6 +76,17 @@ def is_in_use(entry: Entry) -> bool:
     focus = QApplication.focusWidget()
     has_focus = focus is not None and item.isAncestorOf(focus)
     return has_focus or entry.is_streaming or item.has_selection()
+
+
+def is_end_in(entry: Entry, canvas_y: int, height: int) -> bool:
+    """Whether the end of a message's text lies above the lower edge of a view so high.
+
+    ``canvas_y``: where what carries the items lies in the view.
+    """
+    if entry.item is None:
+        return False
+    below = entry.item.look.px(BELOW_TEXT)
+    return entry.item.geometry().bottom() + canvas_y - below <= height
 
 
 def chain_tab_stops(first: QWidget, entries: Iterable[Entry], last: QWidget) -> None:

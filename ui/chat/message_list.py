@@ -20,6 +20,7 @@ from ui.chat.entries import Entries, Entry
 from ui.chat.items import (
     chain_tab_stops,
     drop_item,
+    is_end_in,
     is_in_use,
     make_item,
     show_unshown,
@@ -49,6 +50,7 @@ class MessageList(RingedArea):
     link_requested = Signal(str)
     inspect_requested = Signal(int)
     first_painted = Signal(int, object)
+    text_painted = Signal(int, object, object)  # message id, when its newest token was chosen, now
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
@@ -125,12 +127,16 @@ class MessageList(RingedArea):
         self._changed(entry)
 
     def append_text(
-        self, message_id: int, text: str, guessed: Sequence[tuple[int, int]] = ()
+        self,
+        message_id: int,
+        text: str,
+        guessed: Sequence[tuple[int, int]] = (),
+        chosen_ns: int = 0,
     ) -> None:
         """Buffer streamed text; it is shown at most thirty times a second."""
         entry = self._entries.find(message_id)
         if entry is not None:
-            entry.add(text, guessed)
+            entry.add(text, guessed, chosen_ns)
             self._shower.call()
 
     def set_reasoning(self, message_id: int, reasoning: Reasoning) -> None:
@@ -341,7 +347,12 @@ class MessageList(RingedArea):
 
     def _item_painted(self, message_id: int) -> None:
         entry = self._entries.find(message_id)
-        if entry is None or not entry.is_streaming or entry.is_painted:
+        if entry is None:
+            return
+        is_end_seen = is_end_in(entry, self._canvas.y(), self.viewport().height())
+        if is_end_seen and (chosen_ns := entry.take_paint()):
+            self.text_painted.emit(message_id, chosen_ns, perf_counter_ns())
+        if not entry.is_streaming or entry.is_painted:
             return
         # what a continued answer began with is not news
         if entry.has_fresh_text:

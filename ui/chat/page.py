@@ -24,7 +24,11 @@ _SAFE_LINKS = ("http://", "https://", "mailto:")
 
 
 class ChatPage(QWidget):
-    """``first_painted`` carries a message id and ``time.perf_counter_ns()``."""
+    """``first_painted`` carries a message id and ``time.perf_counter_ns()``.
+
+    ``text_painted`` carries a message id, when the newest token that was painted had been chosen,
+    and the same clock now; at most once a frame.
+    """
 
     send_requested = Signal(str)
     stop_requested = Signal()
@@ -37,6 +41,7 @@ class ChatPage(QWidget):
     link_requested = Signal(str)
     inspect_requested = Signal(int)
     first_painted = Signal(int, object)
+    text_painted = Signal(int, object, object)
     model_wanted = Signal()
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
@@ -70,6 +75,7 @@ class ChatPage(QWidget):
         messages.continue_requested.connect(self.continue_requested)
         messages.version_requested.connect(self.version_requested)
         messages.first_painted.connect(self.first_painted)
+        messages.text_painted.connect(self.text_painted)
         messages.inspect_requested.connect(self.inspect_requested)
         messages.link_requested.connect(self._pass_link)
         messages.edit_requested.connect(self._begin_edit)
@@ -97,10 +103,17 @@ class ChatPage(QWidget):
         self.messages.replace(row)
 
     def append_text(
-        self, message_id: int, text: str, guessed: Sequence[tuple[int, int]] = ()
+        self,
+        message_id: int,
+        text: str,
+        guessed: Sequence[tuple[int, int]] = (),
+        chosen_ns: int = 0,
     ) -> None:
-        """Add streamed text, of which ranges were guessed ahead; cheap to call for every token."""
-        self.messages.append_text(message_id, text, guessed)
+        """Add streamed text, of which ranges were guessed ahead; cheap to call for every token.
+
+        ``chosen_ns``: when its last token was chosen, by ``time.perf_counter_ns()``.
+        """
+        self.messages.append_text(message_id, text, guessed, chosen_ns)
 
     def set_reasoning(self, message_id: int, reasoning: Reasoning) -> None:
         """Show what the model has said to itself so far; cheap to call for every token."""

@@ -252,3 +252,39 @@ def test_a_continued_answer_waits_in_sight_and_is_painted_with_its_new_text(qtbo
     assert page.entries[1].item.progress.isHidden()
     page.set_progress(1, "Reading the prompt", 1.0)
     assert page.entries[1].item.progress.isHidden()
+
+
+def test_painted_text_is_told_once_with_when_its_newest_token_was_chosen(qtbot, page):
+    told = []
+    page.text_painted.connect(lambda *args: told.append(args))
+    message = stream(page)
+    settle(qtbot, page)
+    page.append_text(message, "Hello", (), 1_000)  # shown at once; the next two wait for a frame
+    page.append_text(message, " there", (), 2_000)
+    page.append_text(message, "!", (), 3_000)
+    qtbot.waitUntil(lambda: len(told) == 2)
+    page.entries.find(message).item.repaint()
+    assert [(seen, chosen) for seen, chosen, _now in told] == [(message, 1_000), (message, 3_000)]
+    assert told[0][2] > 3_000
+    page.append_text(message, "!", (), 4_000)
+    page.finish(MessageRow(message, "assistant", "Hello there!!"))
+    qtbot.waitUntil(lambda: len(told) == 3)
+    assert told[2][1] == 4_000
+
+
+def test_text_that_comes_out_of_sight_is_not_told_as_painted(qtbot, page):
+    told = []
+    page.text_painted.connect(lambda *args: told.append(args))
+    message = stream(page)
+    page.append_text(message, ANSWER * 3, (), 1_000)
+    qtbot.waitUntil(lambda: bool(told))
+    settle(qtbot, page)
+    page.verticalScrollBar().setValue(0)
+    page.append_text(message, "More.\n\n" * 20, (), 2_000)
+    page._show_streamed()
+    settle(qtbot, page)
+    page.viewport().repaint()
+    page.entries.find(message).item.repaint()
+    assert [chosen for _id, chosen, _now in told] == [1_000]
+    page.go_to_end()
+    qtbot.waitUntil(lambda: len(told) == 2)

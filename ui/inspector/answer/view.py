@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 from engine.api import AnswerReport, Timeline
 from ui.i18n import tr
 from ui.inspector.answer.export_row import ExportRow
+from ui.inspector.answer.itl import ItlSection
 from ui.inspector.answer.lanes import pipeline_of
 from ui.inspector.answer.timing import TimingSection
 from ui.theme import ThemeSource, set_look
@@ -39,6 +40,8 @@ class AnswerView(QWidget):
         self._column.addWidget(self._latest, 0, Qt.AlignmentFlag.AlignLeft)
         self._add_section(tr("Where the time went"), self.timing)
         self._column.addWidget(self.export)
+        self.itl = ItlSection(themes, self)
+        self._itl_part = self._add_section(tr("Between tokens (ITL)"), self.itl)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 14, MARGIN, 24)
         layout.addWidget(self._nothing)
@@ -66,12 +69,15 @@ class AnswerView(QWidget):
     def show_report(self, report: AnswerReport) -> None:
         """Show what was observed of an answer."""
         self.timing.set_pipeline(pipeline_of(report.timeline, report.chunks))
+        self.itl.set_report(report)
+        self._itl_part.show()
         self.export.set_possible(is_possible=True)
         self._show_parts()
 
     def show_timeline(self, timeline: Timeline) -> None:
         """Show an answer that was not observed, by its figures alone."""
         self.timing.set_pipeline(pipeline_of(timeline))
+        self._itl_part.hide()
         self.export.set_possible(is_possible=False)
         self._show_parts()
 
@@ -81,15 +87,20 @@ class AnswerView(QWidget):
 
     # ------------------------------------------------------------------ building
 
-    def _add_section(self, title: str, section: QWidget) -> None:
-        line = QFrame(self)
+    def _add_section(self, title: str, section: QWidget) -> QWidget:
+        """A section below the others, under a line and its title; returns all of it."""
+        part = QWidget(self)
+        line = QFrame(part)
         set_look(line, "hairline")
         heading = self._label("heading")
         heading.setText(title)
-        self._column.addSpacing(4)
-        self._column.addWidget(line)
-        self._column.addWidget(heading)
-        self._column.addWidget(section)
+        column = QVBoxLayout(part)
+        column.setContentsMargins(0, 4, 0, 0)
+        column.setSpacing(8)
+        for widget in (line, heading, section):
+            column.addWidget(widget)
+        self._column.addWidget(part)
+        return part
 
     def _label(self, look: str) -> QLabel:
         label = QLabel(self)

@@ -39,3 +39,11 @@ def test_only_what_was_observed_can_be_kept(view):
     assert view.export._json.isEnabled()
     view.show_timeline(make_report().timeline)
     assert not view.export._json.isEnabled()
+
+
+def test_gaps_are_shown_of_what_was_observed(view):
+    view.show_report(make_report())
+    view.show()
+    assert view.itl.isVisible()
+    view.show_timeline(make_report().timeline)
+    assert not view.itl.isVisible()
