@@ -287,6 +287,7 @@ class EngineCore:
             num_waiting=session.scheduler.num_waiting,
             weights_bytes=session.model.decoder.weights_bytes + session.draft_bytes,
             kv_allocated_bytes=geometry.total_bytes,
+            kv_kinds=session.kv_kinds,
             is_guessing_at_rest=session.is_guessing_at_rest,
             gpu=read_gpu_memory(torch.cuda) if config.device is Device.CUDA else None,
             kv_used_bytes=_used_bytes(session.kv, geometry),

@@ -12,6 +12,7 @@ from engine.api import (
     Event,
     Failure,
     GenerationRequest,
+    KVKindStats,
     LeftOut,
     Message,
     ModelInfo,
@@ -22,6 +23,7 @@ from engine.config import KVGeometry
 from engine.errors import EngineError, InvalidRequestError, PromptTooLongError
 from engine.kv.archive import CacheArchive
 from engine.kv.compressed import CompressedStorage
+from engine.kv.compressed_geometry import CompressedGeometry
 from engine.kv.manager import KVManager, ignore_blocks
 from engine.kv.mapping import CacheMapper
 from engine.kv.reuse import CacheIdentity, ReuseHistory
@@ -127,6 +129,24 @@ class ModelSession:
         """Whether a step would do something."""
         jobs = (self.archive, self.profiler, self.scorer)
         return self.scheduler.has_work or any(job.has_work for job in jobs)
+
+    @property
+    def kv_kinds(self) -> tuple[KVKindStats, ...]:
+        """How the cache of each kind of layers is used."""
+        geometry = self.model.config.kv
+        other = "compressed" if isinstance(geometry, CompressedGeometry) else "full"
+        return tuple(
+            KVKindStats(
+                "window" if use.window else other,
+                part.num_layers,
+                use.window or None,
+                use.num_live,
+                use.num_cached,
+                use.num_blocks,
+                part.bytes_per_block,
+            )
+            for use, part in zip(self.kv.uses, geometry.parts, strict=True)
+        )
 
     def submit(self, request: GenerationRequest) -> list[Event]:
         """Turn the prompt into tokens and queue it. Raises EngineError."""

@@ -192,11 +192,30 @@ class CacheRestored:
 
 
 @dataclass(frozen=True, slots=True)
+class KVKindStats:
+    """Blocks of one kind of layers: "full", "window" or "compressed".
+
+    ``window``: tokens that a layer sees (None: all). ``block_bytes``: one block in all ``layers``.
+    """
+
+    kind: str
+    layers: int
+    window: int | None
+    live_blocks: int
+    cached_blocks: int
+    total_blocks: int
+    block_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class EngineStats:
     """Gauges, at most ten times a second while working, and after each change when idle.
 
     KV: live blocks are those some request refers to, shared ones counted once; cached blocks are
-    kept for prefix hits and can be reused at any time. Memory in bytes. ``is_guessing_at_rest``:
+    kept for prefix hits and can be reused at any time. These are the blocks of the first of
+    ``kv_kinds``, the layers that look back over everything where there are any; blocks of other
+    kinds have other sizes, so that bytes are summed over all kinds, as ``kv_live_bytes``,
+    ``kv_cached_bytes`` and ``kv_total_bytes`` do. Memory in bytes. ``is_guessing_at_rest``:
     guesses do not pay at present, so none are made. ``runtime_bytes``: the process as it was when
     the engine started, before any model (0: not measured). ``gpu``: its memory, where the model
     runs on one. ``kv_used_bytes``: of the blocks that hold something, in all layers.
@@ -218,6 +237,30 @@ class EngineStats:
     is_guessing_at_rest: bool = False
     runtime_bytes: int = 0
     gpu: GpuMemory | None = None
+    kv_kinds: tuple[KVKindStats, ...] = ()
+
+    @property
+    def kv_live_bytes(self) -> int:
+        """Bytes of live blocks, of all kinds of layers."""
+        return sum(kind.live_blocks * kind.block_bytes for kind in self.kv_by_kind)
+
+    @property
+    def kv_cached_bytes(self) -> int:
+        """Bytes of cached blocks, of all kinds of layers."""
+        return sum(kind.cached_blocks * kind.block_bytes for kind in self.kv_by_kind)
+
+    @property
+    def kv_total_bytes(self) -> int:
+        """Bytes of all blocks that can hold something, of all kinds of layers."""
+        return sum(kind.total_blocks * kind.block_bytes for kind in self.kv_by_kind)
+
+    @property
+    def kv_by_kind(self) -> tuple[KVKindStats, ...]:
+        """``kv_kinds``; where it is empty, the one that the other fields tell of."""
+        if self.kv_kinds:
+            return self.kv_kinds
+        blocks = (self.kv_live_blocks, self.kv_cached_blocks, self.kv_total_blocks)
+        return (KVKindStats("full", 0, None, *blocks, self.kv_block_bytes),)
     kv_used_bytes: int = 0
 
 

@@ -23,35 +23,46 @@ def kv_parts(stats: EngineStats, model: ModelInfo, chat: ChatUse) -> list[Part]:
     With one running request its live blocks are all live blocks; with several, this chat's are
     counted from its tokens.
     """
-    live = stats.kv_live_blocks
+    live, cached = stats.kv_live_bytes, stats.kv_cached_bytes
     if not chat.is_live:
         own = 0
     elif stats.num_running <= 1:
         own = live
     else:
-        own = min(live, -(-chat.num_tokens // model.kv_block_size))
-    free = stats.kv_total_blocks - live - stats.kv_cached_blocks
+        own = _bytes_of(chat.num_tokens, stats, model.kv_block_size)
     named = [
         ("stage_decode", tr("this chat"), own),
         ("stage_tokenize", tr("other chats"), live - own),
-        ("stage_queue", tr("kept for reuse"), stats.kv_cached_blocks),
+        ("stage_queue", tr("kept for reuse"), cached),
     ]
     parts = []
-    for token, name, blocks in named:
-        size = str(bytes_quantity(blocks * stats.kv_block_bytes))
-        label = f"{name} {size}" if blocks else ""
-        parts.append(Part(token, blocks * stats.kv_block_bytes, label, f"{name} {size}"))
-    free_bytes = max(0, free) * stats.kv_block_bytes
+    for token, name, num_bytes in named:
+        size = str(bytes_quantity(num_bytes))
+        parts.append(
+            Part(token, num_bytes, f"{name} {size}" if num_bytes else "", f"{name} {size}")
+        )
+    free_bytes = max(0, stats.kv_total_bytes - live - cached)
     parts.append(Part("track", free_bytes, "", f"{tr('free')} {bytes_quantity(free_bytes)}"))
     return parts
+
+
+def _bytes_of(num_tokens: int, stats: EngineStats, block_size: int) -> int:
+    """Bytes of live blocks that a chat of so many tokens has, in each kind of layers."""
+    total = 0
+    for kind in stats.kv_by_kind:
+        tokens = num_tokens if kind.window is None else min(num_tokens, kind.window)
+        total += min(kind.live_blocks, -(-tokens // block_size)) * kind.block_bytes
+    return total
 
 
 def turns_left(stats: EngineStats, model: ModelInfo, chat: ChatUse) -> int | None:
     """Estimate from the mean tokens of a turn so far; None while no turn is known."""
     if chat.num_turns < 1 or chat.num_tokens < 1:
         return None
-    budget_tokens = stats.kv_total_blocks * model.kv_block_size
-    room = min(model.context_length, budget_tokens) - chat.num_tokens
+    room = model.context_length
+    if stats.kv_by_kind[0].window is None:  # windows alone hold any number of tokens
+        room = min(room, stats.kv_total_blocks * model.kv_block_size)
+    room -= chat.num_tokens
     return max(0, room * chat.num_turns // chat.num_tokens)
 
 
@@ -61,7 +72,7 @@ def memory_parts(stats: EngineStats, device: Device) -> list[Part]:
     A CPU's pool takes memory as its blocks are written, so the blocks in use are counted; a GPU's
     is taken whole.
     """
-    in_use = (stats.kv_live_blocks + stats.kv_cached_blocks) * stats.kv_block_bytes
+    in_use = stats.kv_live_bytes + stats.kv_cached_bytes
     kv_bytes = stats.kv_allocated_bytes if device is Device.CUDA else in_use
     working = max(0, stats.process_bytes - stats.weights_bytes - kv_bytes)
     named = [

@@ -214,8 +214,7 @@ class LiveMeters(QWidget):
         # kept blocks are full ones
         num_tokens = stats.kv_live_tokens + stats.kv_cached_blocks * model.kv_block_size
         used, budget = bytes_over(
-            (stats.kv_live_blocks + stats.kv_cached_blocks) * stats.kv_block_bytes,
-            stats.kv_total_blocks * stats.kv_block_bytes,
+            stats.kv_live_bytes + stats.kv_cached_bytes, stats.kv_total_bytes
         )
         self._kv.show_quantity(used, f"{num_tokens:,} tok", f" / {budget}")
         parts = kv_parts(stats, model, self._chat)

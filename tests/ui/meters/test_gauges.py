@@ -1,11 +1,15 @@
 import pytest
 
-from engine.api import Device
+from engine.api import Device, KVKindStats
 from tests.helpers.sample_engine import MIB, MODEL, STATS, stats
 from ui.meters.gauges import ChatUse, kv_parts, memory_parts, turns_left
 
 LIVE = ChatUse(num_tokens=800, num_turns=4, is_live=True)
 IDLE = ChatUse(num_tokens=800, num_turns=4)
+KINDS = (
+    KVKindStats("full", 3, None, 60, 40, 1_024, 3_000),
+    KVKindStats("window", 15, 512, 50, 30, 168, 15_000),
+)
 
 
 def blocks(gauges, chat):
@@ -34,6 +38,22 @@ def test_the_parts_are_the_whole_pool():
         "",
     ]
     assert parts[-1].description == "free 110 MiB"
+
+
+def test_bytes_are_summed_over_all_kinds_of_layers():
+    gauges = stats(num_running=2, kv_kinds=KINDS)
+    parts = kv_parts(gauges, MODEL, ChatUse(num_tokens=800, num_turns=4, is_live=True))
+    # 800 tokens: 50 blocks of the full layers, and of the others no more than a window of 512
+    own = 50 * 3_000 + 32 * 15_000
+    live, cached = 60 * 3_000 + 50 * 15_000, 40 * 3_000 + 30 * 15_000
+    free = 1_024 * 3_000 + 168 * 15_000 - live - cached
+    assert [part.amount for part in parts] == [own, live - own, cached, free]
+    assert memory_parts(gauges, Device.CPU)[1].amount == live + cached
+
+
+def test_windows_alone_leave_the_context_to_its_end():
+    gauges = stats(kv_total_blocks=100, kv_kinds=KINDS[1:])
+    assert turns_left(gauges, MODEL, ChatUse(2_000, 10)) == (8192 - 2_000) // 200
 
 
 def test_turns_left_follow_the_mean_turn_and_the_tighter_limit():
