@@ -32,7 +32,7 @@ class Activity(StrEnum):
 
 @dataclass(slots=True)
 class _Progress:
-    """What is done of all trials, by their cost, and how long that took without the waits."""
+    """What is done of all trials, by their cost, and how long that took; of no trial that was dropped."""
 
     total: float
     done: float = 0.0
@@ -132,7 +132,6 @@ class Runner(QObject):
     def hold(self) -> None:
         """An answer was asked for: give way."""
         if self.activity is Activity.MEASURING:
-            self._progress.spent_s = self._spent_s()
             self._progress.part = 0.0
             self.activity = Activity.HELD
             self.num_repeated += 1
