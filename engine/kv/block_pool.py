@@ -62,6 +62,11 @@ class BlockPool:
         return len(self._generation_of)
 
     @property
+    def num_passed(self) -> int:
+        """Those of them that a window has left behind."""
+        return sum(map(len, self._passed.values()))
+
+    @property
     def num_available(self) -> int:
         """Blocks that can be taken, blank ones and (after reclaiming) cached ones."""
         return self.num_blocks - self._num_live
@@ -195,7 +200,8 @@ class BlockPool:
         if not length:
             return None
         half = length // 2
-        return start + half if start and length - half >= room else start
+        has_neighbour = start > self._num_null
+        return start + half if has_neighbour and length - half >= room else start
 
     def _leave_generation(self, block: int) -> None:
         age = self._generation_of.pop(block)

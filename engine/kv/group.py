@@ -3,9 +3,9 @@
 Layers of one kind look equally far back: over everything, or over a window of the last tokens. In
 the table of a window, blocks that no query can look back on any more are the null block::
 
-    tokens   [0 ............. num_computed) the next query
-    table    null | null | 7 | 8 | 3
-                          [ the window of the next query
+    tokens   [0 ................. num_computed) the next query
+    table    null | null | 9 | 7 | 8 | 3
+                              [ the window of the next query
 
 Knows no request; ``engine.kv.manager`` asks all groups together.
 """
@@ -18,6 +18,9 @@ from engine.config import KVGeometry, LayerGroup
 from engine.kv.block_pool import NULL, BlockPool
 from engine.kv.prefix import PrefixIndex
 
+# Blocks that stay in a table though its own query looks back on none of them: another text that
+# parts from this one shortly before its end can then go on from there.
+SLACK: Final = 1
 # Reclaimed at once, so that the next owner's blocks lie side by side for a while.
 _RECLAIMED: Final = 16
 _UNLIMITED: Final = 1 << 62
@@ -90,7 +93,7 @@ class BlockGroup:
         self._size = block_size
         self._most = _UNLIMITED
         if size.window and size.chunk:
-            self._most = -(-(size.window - 1 + size.chunk) // block_size) + 1
+            self._most = -(-(size.window - 1 + size.chunk) // block_size) + 1 + SLACK
 
     @property
     def capacity(self) -> int:
@@ -128,7 +131,9 @@ class BlockGroup:
         if missing > pool.num_available:
             return False
         if missing > pool.num_blank:
-            self.reclaim(max(missing - pool.num_blank, _RECLAIMED))
+            # of a window no more than is needed, or of no use: its ends are few and dear
+            ahead = min(_RECLAIMED, pool.num_passed) if self.window else _RECLAIMED
+            self.reclaim(max(missing - pool.num_blank, ahead))
         for _ in range(missing):
             last = table.blocks[-1] if table.blocks else None
             block = pool.take(last, self.most_blocks(room) - len(table.blocks))
@@ -137,8 +142,11 @@ class BlockGroup:
         return True
 
     def pass_by(self, table: BlockTable, num_computed: int) -> Sequence[int]:
-        """Drop from the table what no query from ``num_computed`` on looks back on; returns it."""
-        first = self.first_seen(num_computed)
+        """Drop from the table what no query from ``num_computed`` on looks back on; returns it.
+
+        All but the last ``SLACK`` blocks of that.
+        """
+        first = self.first_seen(num_computed) - SLACK
         if first <= table.first:
             return ()
         passed = table.blocks[table.first : first]

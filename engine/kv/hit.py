@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.kv.block_pool import NULL
-from engine.kv.group import BlockGroup
+from engine.kv.group import SLACK, BlockGroup
 from engine.kv.prefix import Tail
 
 # Fewer tokens than these are computed rather than copied: most texts begin with the same two.
@@ -174,6 +174,8 @@ class _Search:
         tables, firsts = [], []
         for group, found in zip(self._groups, self._found, strict=True):
             first = min(count, group.first_seen(num_tokens))
+            if first and found[first - 1] is not None:
+                first -= SLACK
             own = [block for block in found[first:count] if block is not None]
             assert len(own) == count - first, "all that is looked back on is there"
             tables.append([NULL] * first + own)

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from engine.api import Finished, FinishReason, PrefillProgress, TokensProduced
 from engine.config import LayerGroup, ResolvedConfig
+from engine.kv.group import SLACK
 from engine.model.batch import ForwardInterruptedError
 from engine.sampling.constraint import TokenConstraint
 from engine.scheduling.drafting import DraftQuery, Speculator
@@ -239,7 +240,7 @@ def _groups(
     """
     groups = [LayerGroup((0, 1), num_blocks)] if has_full else []
     for number, (window, more) in enumerate(windows):
-        least = -(-(window - 1 + budget) // BLOCK_SIZE) + 1
+        least = -(-(window - 1 + budget) // BLOCK_SIZE) + 1 + SLACK
         layers = tuple(range(2 + 3 * number, 5 + 3 * number))
         groups.append(LayerGroup(layers, 1 + least + more, window, budget))
     return tuple(groups)

@@ -105,17 +105,18 @@ class Pool:
     def window_blocks(self, window: int | None) -> int | None:
         """Blocks of layers that see the last ``window`` tokens; None: they keep every token.
 
-        One that belongs to nobody; a window, where it begins inside a block, and a chunk; and room
-        for the windows of others, as ends of texts for prefix hits or beside each other.
+        One that belongs to nobody; a window, where it begins inside a block and with one more
+        before it, and a chunk; and room for the windows of others, which are computed meanwhile or
+        kept for prefix hits. See ``engine.kv.group``.
         """
         if window is None or window >= self.context:
             return None
         whole = self.tokens // BLOCK_TOKENS
-        most = -(-(window - 1 + min(self.chunk, self.context)) // BLOCK_TOKENS) + 1
+        most = -(-(window - 1 + min(self.chunk, self.context)) // BLOCK_TOKENS) + 2
         if most >= whole:
             return None  # every token is in the window or in the step
         count = max(-(-self.tokens // self.context), self.tokens // (_WINDOWS_APART * window))
-        another = -(-(window - 1) // BLOCK_TOKENS) + 2
+        another = -(-(window - 1) // BLOCK_TOKENS) + 3
         return 1 + min(whole, most + (count - 1) * another)
 
 

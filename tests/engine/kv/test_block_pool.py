@@ -1,5 +1,7 @@
 """The pool hands blocks out once, keeps cached ones, and keeps neighbours together."""
 
+import itertools
+
 import pytest
 
 from engine.kv.block_pool import BlockPool
@@ -97,3 +99,47 @@ def test_wrong_use_is_caught() -> None:
         pool.release([block])
     with pytest.raises(AssertionError, match="blank"):
         pool.share(block)
+
+
+def test_the_null_block_belongs_to_nobody() -> None:
+    pool = BlockPool(4, has_null=True)
+    assert (pool.num_blocks, pool.num_available) == (3, 3)
+    assert _take(pool, 3) == [1, 2, 3]
+    assert pool.take(None) is None
+    pool.release([1, 2, 3], keep=[2])
+    pool.check_integrity()
+    assert pool.reclaim(9) == [2]
+
+
+def test_what_windows_have_left_behind_goes_first_from_its_beginning_on() -> None:
+    pool = BlockPool(12)
+    blocks = _take(pool, 10)
+    pool.release(blocks[:3], keep=blocks)
+    pool.release(blocks[3:6], keep=blocks, is_passed=True)
+    pool.release(blocks[6:8], keep=blocks, is_passed=True)
+    pool.release(blocks[8:], keep=blocks)
+    assert pool.num_passed == 5
+    pool.check_integrity()
+    pool.share(blocks[4])
+    pool.check_integrity()
+    assert pool.reclaim(1) == [blocks[3]]
+    assert pool.reclaim(2) == [blocks[5], blocks[6]]
+    assert pool.reclaim_oldest(9) == [blocks[7]]
+    assert pool.reclaim_oldest(9) == blocks[:3]
+    assert pool.reclaim(9) == blocks[8:]
+    assert pool.reclaim_oldest(1) == []
+    pool.check_integrity()
+
+
+def test_pools_can_tell_which_of_them_keeps_the_oldest() -> None:
+    ages = itertools.count()
+    first, second = BlockPool(4, ages=ages), BlockPool(4, ages=ages)
+    for pool in (second, first):
+        pool.release(_take(pool, 2), keep=range(4))
+    assert second.oldest is not None
+    assert first.oldest is not None
+    assert second.oldest < first.oldest
+    first.release(_take(first, 1), keep=range(4), is_passed=True)
+    assert first.oldest < second.oldest
+    first.reclaim(4)
+    assert first.oldest is None

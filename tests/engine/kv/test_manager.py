@@ -2,6 +2,10 @@
 
 from typing import Any
 
+import pytest
+
+from engine.config import LayerGroup
+from engine.kv.block_pool import NULL
 from engine.kv.manager import KVManager
 
 
@@ -203,3 +207,167 @@ def test_room_that_others_would_give_back_counts_once() -> None:
     assert not kv.can_allocate(tokens, num_tokens=12, spare=0, without=["b"])
     assert kv.can_allocate(tokens, num_tokens=12, spare=0, without=["a", "b"])
     assert not kv.can_allocate([*range(4), 7], num_tokens=20, spare=0, without=["a", "b"])
+
+
+# ---------------------------------------------------------------- layers of several kinds
+
+WINDOW, CHUNK = 6, 8
+
+
+def _mixed(full: int = 20, window: int = 20, **more: Any) -> KVManager:
+    """Three layers with a window of 6 tokens beside one that looks back over everything."""
+    groups = [LayerGroup((3,), full), LayerGroup((0, 1, 2), window, WINDOW, CHUNK)]
+    more = {"block_size": 4, "prefix_cache": True, **more}
+    return KVManager(num_blocks=groups, **more)
+
+
+def _read(kv: KVManager, request_id: str, token_ids: list[int], chunk: int = CHUNK) -> int:
+    """Compute a text chunk by chunk; returns how much of it was cached."""
+    cached = done = kv.allocate(request_id, token_ids)
+    while done < len(token_ids):
+        done = min(done + chunk, len(token_ids))
+        assert kv.append(request_id, done, room=len(token_ids)) is not None
+        kv.check_integrity()
+        kv.commit(request_id, token_ids, done)
+        kv.check_integrity()
+    return cached
+
+
+def _live(kv: KVManager) -> list[int]:
+    return [use.num_live for use in kv.uses]
+
+
+def test_a_window_keeps_its_own_blocks_alone() -> None:
+    kv = _mixed()
+    _read(kv, "a", list(range(34)))
+    # the next query, 34, looks back to token 29: blocks 7 and 8, and 6 is kept for others
+    assert _live(kv) == [9, 3]
+    (table,) = kv.windows("a")
+    assert table.block_ids[:6] == (NULL,) * 6
+    assert NULL not in table.block_ids[6:]
+    assert NULL in kv.blocks("a")  # an ordinary block of a pool without windows
+    assert (kv.num_live_tokens, kv.capacity) == (34, 80)
+    kv.free("a")
+    assert _live(kv) == [0, 0]
+
+
+def test_a_text_is_found_again_behind_its_window() -> None:
+    kv = _mixed(copies_tails=True)
+    first = list(range(34))
+    _read(kv, "a", first)
+    kv.free("a")
+    assert _read(kv, "b", [*first, 77, 78]) == 34
+    assert _live(kv) == [9, 3]
+    kv.free("b")
+
+
+def test_a_beginning_is_found_only_where_its_own_window_is_kept() -> None:
+    kv = _mixed(prefix_cache=True)
+    first = list(range(32))
+    _read(kv, "a", first)
+    kv.free("a")
+    # all of it was kept so far, also what the window has left behind
+    branch = [*first[:18], 90, 91, 92]
+    assert kv.allocate("b", branch) == 16
+    (table,) = kv.windows("b")
+    assert table.block_ids[0] == NULL
+    assert NULL not in table.block_ids[1:]
+    kv.check_integrity()
+
+
+def test_without_the_window_behind_it_a_beginning_is_worth_nothing() -> None:
+    kv = _mixed()
+    first = list(range(32))
+    _read(kv, "a", first)
+    kv.free("a")
+    kv.groups[1].reclaim(kv.groups[1].pool.num_passed)
+    assert kv.allocate("b", [*first[:18], 90, 91, 92]) == 0
+    kv.free("b")
+    assert kv.allocate("c", [*first[:30], 90, 91, 92]) == 28  # it parts shortly before the end
+    assert kv.allocate("d", [*first, 1]) == 32
+    kv.check_integrity()
+
+
+def test_a_long_prompt_does_not_drive_out_the_ends_of_others() -> None:
+    kv = _mixed(full=100, window=12)
+    short = list(range(30))
+    _read(kv, "short", short)
+    kv.free("short")
+    _read(kv, "long", list(range(100, 300)))
+    assert kv.allocate("again", [*short, 1]) == 28
+    kv.check_integrity()
+
+
+def test_the_budget_is_in_bytes_of_all_kinds_and_the_oldest_goes_first() -> None:
+    kv = _mixed(max_cached_blocks=14)  # as many layers' blocks: a full one is 1, a window's 3
+    _read(kv, "a", list(range(16)))
+    kv.free("a")
+    full, window = kv.uses
+    assert (full.num_cached, window.num_cached) == (4, 3)
+    _read(kv, "b", list(range(50, 62)))
+    kv.free("b")
+    kv.check_integrity()
+    assert sum(use.num_cached * use.num_layers for use in kv.uses) <= 14
+    assert kv.allocate("again", [*range(50, 62), 1]) == 12
+    assert kv.allocate("gone", [*range(16), 1]) == 0
+
+
+def test_a_shortage_in_one_kind_changes_no_other() -> None:
+    kv = _mixed(window=4)
+    kv.allocate("a", [1] * 40)
+    assert kv.append("a", 16) is None
+    assert _live(kv) == [0, 0]
+    assert kv.append("a", 12) is not None
+    assert _live(kv) == [3, 3]
+    kv.check_integrity()
+
+
+def test_admission_asks_each_kind_for_what_it_will_need() -> None:
+    most = 6  # (5 + 8) / 4, and two more
+    kv = _mixed(full=200, window=1 + 2 * most)
+    tokens = list(range(400))
+    assert kv.can_allocate(tokens, num_tokens=400, spare=most)
+    assert not kv.can_allocate(tokens, num_tokens=400, spare=most + 1)
+    assert kv.can_allocate(tokens, num_tokens=200, spare=0, before=[200])
+    assert not kv.can_allocate(tokens, num_tokens=200, spare=1, before=[200])
+    _read(kv, "a", list(range(500, 600)))
+    assert _live(kv)[1] == 3
+    assert kv.can_allocate(tokens, num_tokens=200, spare=0, growing=[("a", 112)])
+    assert not kv.can_allocate(tokens, num_tokens=200, spare=1, growing=[("a", 112)])
+    assert kv.can_append("a", 104, [])
+    assert not kv.can_append("a", 140, [])
+    assert kv.can_allocate(tokens, num_tokens=400, spare=most, without=["a"])
+
+
+def test_a_private_table_starts_again_with_all_blocks_of_its_window() -> None:
+    kv = _mixed(prefix_cache=False)
+    tokens = list(range(30))
+    kv.allocate_private("a")
+    for end in (8, 16, 24, 30):
+        assert kv.append("a", end) is not None
+        kv.commit("a", tokens, end)
+    kv.commit("a", tokens, 0)
+    kv.check_integrity()
+    assert _live(kv) == [8, 0]
+    assert kv.append("a", 8) is not None
+    assert NULL not in kv.windows("a")[0].block_ids
+    kv.commit("a", tokens, 8)
+    with pytest.raises(AssertionError, match="left behind"):
+        kv.commit("a", tokens, 4)
+
+
+def test_windows_alone_hold_texts_of_any_length() -> None:
+    kv = KVManager(
+        num_blocks=[LayerGroup((0, 1), 9, WINDOW, CHUNK)],
+        block_size=4,
+        prefix_cache=True,
+        copies_tails=True,
+    )
+    assert kv.capacity > 1 << 40
+    tokens = list(range(1_000))
+    _read(kv, "a", tokens)
+    assert kv.windows("a") == ()
+    assert kv.num_live_blocks == 3
+    assert kv.num_live_tokens == 12
+    kv.free("a")
+    assert _read(kv, "b", [*tokens, 3]) == 1_000

@@ -81,7 +81,7 @@ def test_the_pool_sets_aside_whole_blocks() -> None:
 
 
 def test_a_window_gets_what_it_needs_and_room_for_more_where_the_pool_is_long() -> None:
-    null, step, another = 1, 65, 34  # (511 + 512) / 16 + 1, and (511 / 16) + 2
+    null, step, another = 1, 66, 35  # (511 + 512) / 16 + 2, and (511 / 16) + 3
     assert Pool.of_context(512).window_blocks(512) is None
     assert Pool.of_context(1_024).window_blocks(512) is None  # a chunk and a window: all of it
     assert Pool.of_context(4_000).window_blocks(512) == null + step
@@ -89,7 +89,7 @@ def test_a_window_gets_what_it_needs_and_room_for_more_where_the_pool_is_long() 
     assert Pool(8_192, 4_096).window_blocks(512) == null + step + another
     assert Pool(8_192, 8_192).window_blocks(512) == null + step + another
     assert Pool.of_context(32_768).window_blocks(512) == null + step + 7 * another
-    assert Pool(4_096, 4_096, chunk=32).window_blocks(512) == null + 35
+    assert Pool(4_096, 4_096, chunk=32).window_blocks(512) == null + 36
     assert Pool.of_context(4_096).window_blocks(None) is None
 
 
