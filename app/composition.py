@@ -21,6 +21,7 @@ from app.controllers.inspector.answer import AnswerInspector
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.inspector.kept_reports import KeptReports
 from app.controllers.inspector.paints import PaintNotes
+from app.controllers.inspector.tokens import TokensInspector, TokenSources
 from app.controllers.kept_caches import KeptCaches
 from app.controllers.library import LibraryController
 from app.controllers.library_services import LibraryServices
@@ -48,6 +49,7 @@ from ui.chat.page import ChatPage
 from ui.experiments.page import ExperimentsPage
 from ui.inspector.answer.view import AnswerView
 from ui.inspector.page import InspectorPage
+from ui.inspector.tokens.view import TokensView
 from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
 from ui.meters.live import LiveMeters
@@ -72,10 +74,11 @@ class _InspectorViews:
     """What the Inspector shows, one at a time, in the order of its tabs."""
 
     answer: AnswerView
+    tokens: TokensView
 
     def by_name(self) -> dict[str, QWidget]:
         """As the page wants them."""
-        return {"answer": self.answer}
+        return {"answer": self.answer, "tokens": self.tokens}
 
 
 class EngineInspector:
@@ -165,7 +168,7 @@ def build(
     answers.save_failed.connect(chat.tell)
     _join(application, views, library)
     _make_experiments(application, views.pages, meter).keep_in(paths.experiments, library.catalog)
-    _make_inspector(application, views)
+    _fill_tokens(application, views, _make_inspector(application, views), branches)
     return application
 
 
@@ -191,7 +194,7 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
     controllers.settings.changed.connect(checked.refresh)
 
 
-def _make_inspector(application: Application, views: _Views) -> None:
+def _make_inspector(application: Application, views: _Views) -> InspectedAnswer:
     """Which answer is looked at, and what fills each view."""
     window, page, bridge = application.window, views.pages.inspector, application.services.bridge
     inspected = InspectedAnswer(application.controllers.chat, bridge)
@@ -200,6 +203,17 @@ def _make_inspector(application: Application, views: _Views) -> None:
     KeptReports(inspected, application.services)
     PaintNotes(views.chat, application.controllers.answers, bridge)
     AnswerInspector(views.inspector.answer, page, inspected, bridge)
+    return inspected
+
+
+def _fill_tokens(
+    application: Application, views: _Views, inspected: InspectedAnswer, branches: BranchController
+) -> None:
+    controllers, services = application.controllers, application.services
+    sources = TokenSources(
+        controllers.chat, branches, controllers.model, services.settings, services.bridge
+    )
+    TokensInspector(views.inspector.tokens, views.pages.inspector, inspected, sources)
 
 
 def _make_precision(
@@ -263,7 +277,7 @@ def _make_library(
 
 def _make_views(themes: ThemeSource) -> _Views:
     chat, precisions = ChatPage(themes), PrecisionPanel(themes)
-    inspector = _InspectorViews(answer=AnswerView(themes))
+    inspector = _InspectorViews(answer=AnswerView(themes), tokens=TokensView(themes))
     pages = Pages(
         sidebar=Sidebar(themes),
         chat=chat,

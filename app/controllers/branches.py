@@ -71,6 +71,29 @@ class BranchController(QObject):
             )
             self._chat.save_first(partial(self._store.add_message, edited), self._on_edit_saved)
 
+    def branch(self, message_id: int, text: str, *, ends: bool) -> None:
+        """Grow another version of an answer that begins with ``text``, and go on from there.
+
+        ``ends``: that is all of it. Nothing happens while the conversation is busy.
+        """
+        message = self._chat.open_chat.tree[message_id]
+        if self._chat.is_busy or message.role != "assistant":
+            return
+        begun = replace(
+            message,
+            content=text,
+            guessed=(),
+            status=MessageStatus.COMPLETE if ends else MessageStatus.STREAMING,
+            reason=None,
+            timeline=None,
+            model=message.model if ends else self._model.name,
+            failure=None,
+        )
+        on_saved = (
+            self._on_edit_saved if ends else partial(self._on_answer_saved, perf_counter_ns())
+        )
+        self._chat.save_first(partial(self._store.add_message, begun), on_saved)
+
     def _on_edit_saved(self, chat: OpenChat, message: ChatMessage) -> None:
         chat.extend(message)
         if chat is self._chat.open_chat:

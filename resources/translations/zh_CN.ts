@@ -13,11 +13,11 @@
     </message>
     <message>
       <source> and </source>
-      <translation type="unfinished" />
+      <translation>和</translation>
     </message>
     <message>
       <source>, </source>
-      <translation>，</translation>
+      <translation>、</translation>
     </message>
     <message>
       <source>.</source>
@@ -29,7 +29,7 @@
     </message>
     <message>
       <source>16-bit</source>
-      <translation type="unfinished" />
+      <translation>16 位</translation>
     </message>
     <message>
       <source>16-bit (usual)</source>
@@ -40,8 +40,12 @@
       <translation>.gguf 文件…</translation>
     </message>
     <message>
+      <source>A KV cache of {n} MiB</source>
+      <translation>{n} MiB 的 KV 缓存</translation>
+    </message>
+    <message>
       <source>A chat of {limit} tokens, the most there is room for, takes {size}.</source>
-      <translation type="unfinished" />
+      <translation>最多容得下 {limit} 个 token 的对话，要占 {size}。</translation>
     </message>
     <message>
       <source>A context of up to {n} tokens fits.</source>
@@ -77,7 +81,7 @@
     </message>
     <message>
       <source>Activations, buffers, the window's pages and the allocator's reserve.</source>
-      <translation type="unfinished" />
+      <translation>激活值、缓冲区、窗口页面和内存分配器的预留。</translation>
     </message>
     <message>
       <source>Add folder…</source>
@@ -93,7 +97,7 @@
     </message>
     <message>
       <source>All</source>
-      <translation type="unfinished" />
+      <translation>全部</translation>
     </message>
     <message>
       <source>All models…</source>
@@ -149,11 +153,11 @@
     </message>
     <message>
       <source>Apply</source>
-      <translation type="unfinished" />
+      <translation>应用</translation>
     </message>
     <message>
       <source>Apply: {name}</source>
-      <translation type="unfinished" />
+      <translation>应用：{name}</translation>
     </message>
     <message>
       <source>Architecture</source>
@@ -173,7 +177,7 @@
     </message>
     <message>
       <source>Ask something: the tokens of the answer are shown here.</source>
-      <translation type="unfinished" />
+      <translation>提个问题：回答的 token 会显示在这里。</translation>
     </message>
     <message>
       <source>Ask something: where an answer's time went is shown here.</source>
@@ -181,7 +185,7 @@
     </message>
     <message>
       <source>Ask something: where its stages lie is shown here.</source>
-      <translation type="unfinished" />
+      <translation>提一个问题：它的各个阶段落在哪里，会显示在这里。</translation>
     </message>
     <message>
       <source>Asking the hub…</source>
@@ -217,11 +221,11 @@
     </message>
     <message>
       <source>Blocks of the cache that hold something.</source>
-      <translation type="unfinished" />
+      <translation>缓存中存有内容的块。</translation>
     </message>
     <message>
       <source>By kind of layers, this chat's last answer</source>
-      <translation type="unfinished" />
+      <translation>按层的种类，本对话的最近一次回答</translation>
     </message>
     <message>
       <source>By name</source>
@@ -229,7 +233,7 @@
     </message>
     <message>
       <source>Bytes read</source>
-      <translation type="unfinished" />
+      <translation>读取量</translation>
     </message>
     <message>
       <source>Cache</source>
@@ -237,11 +241,15 @@
     </message>
     <message>
       <source>Cache by kind of layers</source>
-      <translation type="unfinished" />
+      <translation>按层的种类划分的缓存</translation>
+    </message>
+    <message>
+      <source>Cache missed</source>
+      <translation>缓存未命中</translation>
     </message>
     <message>
       <source>Can be given to a program at once.</source>
-      <translation type="unfinished" />
+      <translation>随时可以分给程序。</translation>
     </message>
     <message>
       <source>Cancel</source>
@@ -253,7 +261,7 @@
     </message>
     <message>
       <source>Ceiling</source>
-      <translation type="unfinished" />
+      <translation>上限</translation>
     </message>
     <message>
       <source>Change</source>
@@ -313,7 +321,7 @@
     </message>
     <message>
       <source>Choose a token: click it, or walk with the arrow keys.</source>
-      <translation type="unfinished" />
+      <translation>选择一个 token：点按它，或用方向键移动。</translation>
     </message>
     <message>
       <source>Choose among the likeliest tokens that together reach this probability. 1 is off.</source>
@@ -338,6 +346,10 @@
     <message>
       <source>Close</source>
       <translation>关闭</translation>
+    </message>
+    <message>
+      <source>Close other programs that compute</source>
+      <translation>关闭占用处理器的其他程序</translation>
     </message>
     <message>
       <source>Close other programs to be safe; they hold {size}.</source>
@@ -369,15 +381,19 @@
     </message>
     <message>
       <source>Compute the tokens</source>
-      <translation type="unfinished" />
+      <translation>计算 token</translation>
     </message>
     <message>
       <source>Computing</source>
-      <translation type="unfinished" />
+      <translation>计算</translation>
+    </message>
+    <message>
+      <source>Computing the prompt took {ms:.0f} ms, {share:.0%} of the time.</source>
+      <translation>计算提示用了 {ms:.0f} ms，占总时间的 {share:.0%}。</translation>
     </message>
     <message>
       <source>Computing {count} tokens…</source>
-      <translation type="unfinished" />
+      <translation>正在计算 {count} 个 token…</translation>
     </message>
     <message>
       <source>Context</source>
@@ -393,7 +409,7 @@
     </message>
     <message>
       <source>Continue from here with this</source>
-      <translation type="unfinished" />
+      <translation>从这里换成它继续</translation>
     </message>
     <message>
       <source>Conversation</source>
@@ -433,15 +449,15 @@
     </message>
     <message>
       <source>Decode</source>
-      <translation type="unfinished" />
+      <translation>解码</translation>
     </message>
     <message>
       <source>Decode leaves ~{idle} of the arithmetic idle: it does {intensity}.</source>
-      <translation type="unfinished" />
+      <translation>解码时约 {idle} 的算力闲着：每读一字节只做 {intensity}。</translation>
     </message>
     <message>
-      <source>Decode, a token</source>
-      <translation type="unfinished" />
+      <source>Decode-bound</source>
+      <translation>受限于解码</translation>
     </message>
     <message>
       <source>Delete</source>
@@ -458,6 +474,10 @@
     <message>
       <source>Deleted “{title}”</source>
       <translation>已删除“{title}”</translation>
+    </message>
+    <message>
+      <source>Diagnosis</source>
+      <translation>诊断</translation>
     </message>
     <message>
       <source>Discard</source>
@@ -497,7 +517,7 @@
     </message>
     <message>
       <source>During this answer</source>
-      <translation type="unfinished" />
+      <translation>这次回答期间</translation>
     </message>
     <message>
       <source>Each answer</source>
@@ -505,7 +525,7 @@
     </message>
     <message>
       <source>Each decoded token reads {size} of memory, at {rate}: {share} of what this machine can read.</source>
-      <translation type="unfinished" />
+      <translation>每解码一个 token 要读 {size} 内存，速度 {rate}，是本机读取上限的 {share}。</translation>
     </message>
     <message>
       <source>Each is measured on the loaded model. A chat goes first.</source>
@@ -522,6 +542,10 @@
     <message>
       <source>Each token took {first} at the beginning and {last} after {count} tokens: at this length, reading the weights is what takes the time, not the cache.</source>
       <translation>每个 token 开始时耗时 {first}，{count} 个之后为 {last}：在这个长度上，耗时主要是读取权重，而不是缓存。</translation>
+    </message>
+    <message>
+      <source>Each token waits for memory: reading the weights and the cache takes {share:.0%} of its time at this machine's ceiling.</source>
+      <translation>每个 token 都在等内存：按本机实测上限，读取权重和缓存就占去 {share:.0%} 的时间。</translation>
     </message>
     <message>
       <source>Edit message</source>
@@ -541,11 +565,11 @@
     </message>
     <message>
       <source>End the answer here</source>
-      <translation type="unfinished" />
+      <translation>回答在此结束</translation>
     </message>
     <message>
       <source>Engine</source>
-      <translation type="unfinished" />
+      <translation>引擎</translation>
     </message>
     <message>
       <source>Engine: too few tokens yet.</source>
@@ -561,7 +585,7 @@
     </message>
     <message>
       <source>Entropy</source>
-      <translation type="unfinished" />
+      <translation>熵</translation>
     </message>
     <message>
       <source>Every answer becomes a JSON document that this schema describes, for example {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}. Empty: free text.</source>
@@ -569,7 +593,7 @@
     </message>
     <message>
       <source>Everything else on this machine, the system included.</source>
-      <translation type="unfinished" />
+      <translation>这台机器上的其他一切，包括系统。</translation>
     </message>
     <message>
       <source>Exact</source>
@@ -593,7 +617,7 @@
     </message>
     <message>
       <source>FP32</source>
-      <translation type="unfinished" />
+      <translation>FP32</translation>
     </message>
     <message>
       <source>FP32 (largest)</source>
@@ -602,6 +626,10 @@
     <message>
       <source>FP32 (twice as much)</source>
       <translation>FP32（加倍）</translation>
+    </message>
+    <message>
+      <source>First token</source>
+      <translation>首个 token</translation>
     </message>
     <message>
       <source>First token (TTFT)</source>
@@ -625,11 +653,11 @@
     </message>
     <message>
       <source>Free</source>
-      <translation type="unfinished" />
+      <translation>空闲</translation>
     </message>
     <message>
       <source>Frequency</source>
-      <translation type="unfinished" />
+      <translation>频率</translation>
     </message>
     <message>
       <source>Frequency penalty</source>
@@ -642,6 +670,10 @@
     <message>
       <source>From token {position} on the prompt differs from the last one, by an edit, another branch or system prompt, messages left out, or the model's template: {lost} tokens were read anew.</source>
       <translation>从第 {position} 个 token 起，提示词与上一次不同（编辑、其他分支、系统提示词、略去的消息或模型的模板所致）：{lost} 个 token 重新读取。</translation>
+    </message>
+    <message>
+      <source>Full processor speed: plug it in, choose a faster power mode, let it cool</source>
+      <translation>让处理器全速运行：接上电源，选用更快的电源模式，注意散热</translation>
     </message>
     <message>
       <source>GPU memory budget</source>
@@ -661,11 +693,11 @@
     </message>
     <message>
       <source>Gives a context of ~{n} tokens, for one chat.</source>
-      <translation type="unfinished" />
+      <translation>可容纳约 {n} 个 token 的上下文，供一个对话使用。</translation>
     </message>
     <message>
       <source>Gives the full context of {n} tokens to ~{chats} at once.</source>
-      <translation type="unfinished" />
+      <translation>可同时让约 {chats}用满 {n} 个 token 的上下文。</translation>
     </message>
     <message>
       <source>Go on</source>
@@ -673,11 +705,11 @@
     </message>
     <message>
       <source>Graphics card</source>
-      <translation type="unfinished" />
+      <translation>显卡</translation>
     </message>
     <message>
       <source>Growth of this chat</source>
-      <translation type="unfinished" />
+      <translation>本对话的增长</translation>
     </message>
     <message>
       <source>Guess ahead</source>
@@ -708,6 +740,10 @@
       <translation>隐藏维度</translation>
     </message>
     <message>
+      <source>Host-bound</source>
+      <translation>受限于模型之外的工作</translation>
+    </message>
+    <message>
       <source>How adventurous the choice of words is. 0 always takes the likeliest word; above 1 it becomes erratic.</source>
       <translation>选词有多大胆。0 总是选最可能的词；超过 1 会变得不稳定。</translation>
     </message>
@@ -724,6 +760,10 @@
       <translation>间隔的分布</translation>
     </message>
     <message>
+      <source>How many answers are written side by side; further ones wait. More of them share the reading of the weights, and each is slower.</source>
+      <translation>同时写多少个回答，更多的要等待。多个回答共用一次权重读取，但每个都会慢一些。</translation>
+    </message>
+    <message>
       <source>How many answers of a length have room in the KV cache at once.</source>
       <translation>KV 缓存能同时容纳多少个某一长度的回答。</translation>
     </message>
@@ -737,7 +777,7 @@
     </message>
     <message>
       <source>INT4</source>
-      <translation type="unfinished" />
+      <translation>INT4</translation>
     </message>
     <message>
       <source>INT4 (a quarter of it)</source>
@@ -753,7 +793,7 @@
     </message>
     <message>
       <source>INT8</source>
-      <translation type="unfinished" />
+      <translation>INT8</translation>
     </message>
     <message>
       <source>INT8 (half of it, nearly exact)</source>
@@ -765,11 +805,11 @@
     </message>
     <message>
       <source>If all layers looked back over everything.</source>
-      <translation type="unfinished" />
+      <translation>假如所有层都回看全部内容。</translation>
     </message>
     <message>
       <source>If every head of the model kept a key and a value of its own.</source>
-      <translation type="unfinished" />
+      <translation>假如模型的每个头都各存一份 key 和 value。</translation>
     </message>
     <message>
       <source>Inspector</source>
@@ -825,11 +865,19 @@
     </message>
     <message>
       <source>KV cache, in use</source>
-      <translation type="unfinished" />
+      <translation>KV 缓存（已用）</translation>
+    </message>
+    <message>
+      <source>Keep earlier prompts in the cache</source>
+      <translation>在缓存中保留之前的提示</translation>
     </message>
     <message>
       <source>Keep the KV cache with the conversation</source>
       <translation>随对话保存 KV 缓存</translation>
+    </message>
+    <message>
+      <source>Keep the cache with the conversation</source>
+      <translation>把缓存随对话保存</translation>
     </message>
     <message>
       <source>Keep the first turn and the newest</source>
@@ -837,7 +885,7 @@
     </message>
     <message>
       <source>Kept</source>
-      <translation type="unfinished" />
+      <translation>保留</translation>
     </message>
     <message>
       <source>Kept by other programs</source>
@@ -845,7 +893,7 @@
     </message>
     <message>
       <source>Kept by the allocator for the next tensors.</source>
-      <translation type="unfinished" />
+      <translation>由分配器留给后面的张量。</translation>
     </message>
     <message>
       <source>Kernels</source>
@@ -917,7 +965,7 @@
     </message>
     <message>
       <source>Load a model: it shows the tokens, and what it thinks of them.</source>
-      <translation type="unfinished" />
+      <translation>请加载模型：由它给出 token 以及对它们的判断。</translation>
     </message>
     <message>
       <source>Loaded</source>
@@ -1001,7 +1049,7 @@
     </message>
     <message>
       <source>Map of the cache: {layers}</source>
-      <translation type="unfinished" />
+      <translation>缓存图：{layers}</translation>
     </message>
     <message>
       <source>Measure again</source>
@@ -1009,7 +1057,7 @@
     </message>
     <message>
       <source>Measure again (~20 s)</source>
-      <translation type="unfinished" />
+      <translation>重新测量（约 20 秒）</translation>
     </message>
     <message>
       <source>Measure the loss</source>
@@ -1017,11 +1065,11 @@
     </message>
     <message>
       <source>Measure this machine (~20 s)</source>
-      <translation type="unfinished" />
+      <translation>测量这台机器（约 20 秒）</translation>
     </message>
     <message>
       <source>Measured</source>
-      <translation type="unfinished" />
+      <translation>实测</translation>
     </message>
     <message>
       <source>Measured on this model over {n} tokens: perplexity {perplexity}. There was no room for FP32 beside it to compare with.</source>
@@ -1033,11 +1081,11 @@
     </message>
     <message>
       <source>Measured {when} on {where}, {n} threads.</source>
-      <translation type="unfinished" />
+      <translation>{when}在{where}上测得，{n} 个线程。</translation>
     </message>
     <message>
       <source>Measuring this machine</source>
-      <translation type="unfinished" />
+      <translation>正在测量这台机器</translation>
     </message>
     <message>
       <source>Measuring {name}, {number} of {count}: {part}</source>
@@ -1054,6 +1102,14 @@
     <message>
       <source>Memory for what the model has read already, so that it need not read it again with every token.</source>
       <translation>用来记住模型已读内容的内存，这样生成每个 token 时不必从头再读。</translation>
+    </message>
+    <message>
+      <source>Memory is short: {share:.0%} of what each token reads was fetched back from the disk.</source>
+      <translation>内存不足：每个 token 要读的内容有 {share:.0%} 是从磁盘取回的。</translation>
+    </message>
+    <message>
+      <source>Memory spilled over</source>
+      <translation>内存不够，溢出了</translation>
     </message>
     <message>
       <source>Message</source>
@@ -1102,6 +1158,14 @@
     <message>
       <source>Models on this computer</source>
       <translation>本机上的模型</translation>
+    </message>
+    <message>
+      <source>More than one cause is possible, and the figures do not tell them apart.</source>
+      <translation>可能的原因不止一个，现有数据无法区分。</translation>
+    </message>
+    <message>
+      <source>More than one cause is possible, and the figures prove none of them.</source>
+      <translation>可能的原因不止一个，现有数据一个也不能证实。</translation>
     </message>
     <message>
       <source>Move to trash</source>
@@ -1172,6 +1236,10 @@
       <translation>没有包含“{text}”的对话。</translation>
     </message>
     <message>
+      <source>No guessing ahead</source>
+      <translation>不再提前猜测</translation>
+    </message>
+    <message>
       <source>No model chosen</source>
       <translation>未选择模型</translation>
     </message>
@@ -1190,6 +1258,10 @@
     <message>
       <source>No models yet</source>
       <translation>还没有模型</translation>
+    </message>
+    <message>
+      <source>No part takes most of the time: waiting {queue:.0%}, the prompt {prefill:.0%}, writing {decode:.0%}.</source>
+      <translation>没有哪一部分占大头：等待 {queue:.0%}，提示 {prefill:.0%}，写回答 {decode:.0%}。</translation>
     </message>
     <message>
       <source>No stalls.</source>
@@ -1225,11 +1297,11 @@
     </message>
     <message>
       <source>Of an answer that ended, no chat's any more</source>
-      <translation type="unfinished" />
+      <translation>来自已结束的回答，不再属于任何对话</translation>
     </message>
     <message>
-      <source>Of the ceiling</source>
-      <translation type="unfinished" />
+      <source>Of ceiling</source>
+      <translation>占上限</translation>
     </message>
     <message>
       <source>Off</source>
@@ -1273,19 +1345,35 @@
     </message>
     <message>
       <source>Other choices</source>
-      <translation type="unfinished" />
+      <translation>其他选择</translation>
     </message>
     <message>
       <source>Other choices: {choice}</source>
-      <translation type="unfinished" />
+      <translation>其他选择：{choice}</translation>
     </message>
     <message>
       <source>Other programs</source>
-      <translation type="unfinished" />
+      <translation>其他程序</translation>
+    </message>
+    <message>
+      <source>Other programs compute</source>
+      <translation>其他程序在抢占</translation>
+    </message>
+    <message>
+      <source>Other programs keep {others:.1f} of {cores:.0f} cores busy, and the engine wants {threads:.0f}.</source>
+      <translation>{cores:.0f} 个核心中有 {others:.1f} 个被其他程序占用，而引擎需要 {threads:.0f} 个。</translation>
+    </message>
+    <message>
+      <source>Paint-bound</source>
+      <translation>受限于显示</translation>
     </message>
     <message>
       <source>Parameters</source>
       <translation>参数量</translation>
+    </message>
+    <message>
+      <source>Part of the model does not fit on the graphics card: reading it from the computer's memory takes {share:.0%} of each token.</source>
+      <translation>模型有一部分放不进显卡：从内存读取它占去每个 token {share:.0%} 的时间。</translation>
     </message>
     <message>
       <source>Parts of the first token</source>
@@ -1309,11 +1397,15 @@
     </message>
     <message>
       <source>Point at the map to see whose a block is. Blocks of half the height are kept for reuse; nobody computes with them now.</source>
-      <translation type="unfinished" />
+      <translation>指向图中的块，看它属于谁。半高的块留作复用，当前没有计算用到它们。</translation>
+    </message>
+    <message>
+      <source>Possible: {names}.</source>
+      <translation>可能是：{names}。</translation>
     </message>
     <message>
       <source>Power</source>
-      <translation type="unfinished" />
+      <translation>电源</translation>
     </message>
     <message>
       <source>Precision</source>
@@ -1321,11 +1413,11 @@
     </message>
     <message>
       <source>Prefill</source>
-      <translation type="unfinished" />
+      <translation>预填充</translation>
     </message>
     <message>
-      <source>Prefill, whole</source>
-      <translation type="unfinished" />
+      <source>Prefill-bound</source>
+      <translation>受限于预填充</translation>
     </message>
     <message>
       <source>Presence penalty</source>
@@ -1341,19 +1433,23 @@
     </message>
     <message>
       <source>Probability</source>
-      <translation type="unfinished" />
+      <translation>概率</translation>
     </message>
     <message>
       <source>Probability {share} · entropy {bits} bits</source>
-      <translation type="unfinished" />
+      <translation>概率 {share} · 熵 {bits} 比特</translation>
     </message>
     <message>
       <source>Processor cores that compute. More than the physical cores makes answers slower.</source>
       <translation>参与计算的处理器核心数。超过物理核心数反而会让回答变慢。</translation>
     </message>
     <message>
+      <source>Processor throttled</source>
+      <translation>处理器降频</translation>
+    </message>
+    <message>
       <source>Products, {precision}</source>
-      <translation type="unfinished" />
+      <translation>矩阵乘，{precision}</translation>
     </message>
     <message>
       <source>Progress</source>
@@ -1376,6 +1472,10 @@
       <translation>Python 在回收垃圾</translation>
     </message>
     <message>
+      <source>Queue-bound</source>
+      <translation>受限于排队</translation>
+    </message>
+    <message>
       <source>Queued: it is sent when the model has loaded.</source>
       <translation>已排队：模型加载完成后发送。</translation>
     </message>
@@ -1388,24 +1488,32 @@
       <translation>退出</translation>
     </message>
     <message>
-      <source>Read a token</source>
-      <translation type="unfinished" />
+      <source>Read/tok</source>
+      <translation>每 token 读取</translation>
     </message>
     <message>
       <source>Reading</source>
-      <translation type="unfinished" />
+      <translation>读取</translation>
     </message>
     <message>
       <source>Reading the cache</source>
-      <translation type="unfinished" />
+      <translation>读取缓存</translation>
     </message>
     <message>
       <source>Reading the file</source>
       <translation>正在读取文件</translation>
     </message>
     <message>
+      <source>Reading the model takes {share:.0%} of each token at this machine's ceiling, and nothing that was measured explains the rest.</source>
+      <translation>按本机上限，读取模型占每个 token {share:.0%} 的时间，其余时间用已测的因素解释不了。</translation>
+    </message>
+    <message>
+      <source>Reading the prompt</source>
+      <translation>读取提示</translation>
+    </message>
+    <message>
       <source>Reading the prompt computes {rate}: {share} of what this machine can compute with these weights.</source>
-      <translation type="unfinished" />
+      <translation>读提示词时的计算速度为 {rate}，是本机用这种权重所能达到的 {share}。</translation>
     </message>
     <message>
       <source>Reading the prompt… {done} of {total} tokens</source>
@@ -1413,7 +1521,7 @@
     </message>
     <message>
       <source>Reading weights</source>
-      <translation type="unfinished" />
+      <translation>读取权重</translation>
     </message>
     <message>
       <source>Reasoning</source>
@@ -1441,7 +1549,7 @@
     </message>
     <message>
       <source>Reload the model</source>
-      <translation type="unfinished" />
+      <translation>重新加载模型</translation>
     </message>
     <message>
       <source>Remembered</source>
@@ -1458,6 +1566,10 @@
     <message>
       <source>Rename the selected chat</source>
       <translation>重命名所选对话</translation>
+    </message>
+    <message>
+      <source>Repeats lie far apart: other programs kept this machine busy. Measure again.</source>
+      <translation>几次重复的结果相差很大：有别的程序占用了本机。请再测一次。</translation>
     </message>
     <message>
       <source>Repetition penalty</source>
@@ -1549,7 +1661,7 @@
     </message>
     <message>
       <source>Sees</source>
-      <translation type="unfinished" />
+      <translation>可见范围</translation>
     </message>
     <message>
       <source>Select all</source>
@@ -1562,6 +1674,22 @@
     <message>
       <source>Send (Enter)</source>
       <translation>发送 (Enter)</translation>
+    </message>
+    <message>
+      <source>Set: {remedy}.</source>
+      <translation>已设置：{remedy}。</translation>
+    </message>
+    <message>
+      <source>Set: {remedy}. The model loads again after this answer.</source>
+      <translation>已设置：{remedy}。这个回答写完后重新加载模型。</translation>
+    </message>
+    <message>
+      <source>Set: {remedy}. The model loads again…</source>
+      <translation>已设置：{remedy}。正在重新加载模型…</translation>
+    </message>
+    <message>
+      <source>Set: {remedy}. The next answer in this chat is measured.</source>
+      <translation>已设置：{remedy}。本对话的下一个回答会被测量。</translation>
     </message>
     <message>
       <source>Settings</source>
@@ -1641,7 +1769,7 @@
     </message>
     <message>
       <source>Stages of the answer below the ceilings</source>
-      <translation type="unfinished" />
+      <translation>回答的各阶段与上限</translation>
     </message>
     <message>
       <source>Stages of the answer over time</source>
@@ -1693,7 +1821,7 @@
     </message>
     <message>
       <source>Stopped.</source>
-      <translation type="unfinished" />
+      <translation>已停止。</translation>
     </message>
     <message>
       <source>Stopped; what has arrived is kept</source>
@@ -1721,15 +1849,15 @@
     </message>
     <message>
       <source>That is long ago; measuring again keeps the better figures.</source>
-      <translation type="unfinished" />
+      <translation>已是很久以前；重新测量会保留较好的数值。</translation>
     </message>
     <message>
       <source>The KV cache may take {all}; {used} of it hold something.</source>
-      <translation type="unfinished" />
+      <translation>KV 缓存最多可占 {all}，其中 {used} 存有内容。</translation>
     </message>
     <message>
       <source>The answer is being written. Its tokens follow when it has ended.</source>
-      <translation type="unfinished" />
+      <translation>回答正在生成，结束后显示它的 token。</translation>
     </message>
     <message>
       <source>The answer is still being written — Esc stops it</source>
@@ -1749,7 +1877,7 @@
     </message>
     <message>
       <source>The cache is shown here once a model is loaded.</source>
-      <translation type="unfinished" />
+      <translation>加载模型后，缓存会显示在这里。</translation>
     </message>
     <message>
       <source>The cache of earlier prompts is off: everything is read anew.</source>
@@ -1760,12 +1888,16 @@
       <translation>对话优先。正在测的这一点稍后重测。</translation>
     </message>
     <message>
+      <source>The complete answer took {ms:.0f} ms to the screen, {share:.0%} of the time.</source>
+      <translation>写完的回答过了 {ms:.0f} ms 才显示出来，占总时间的 {share:.0%}。</translation>
+    </message>
+    <message>
       <source>The connection broke off; going on in a moment</source>
       <translation>连接中断，稍后自动继续</translation>
     </message>
     <message>
       <source>The context ends at {context} tokens; the cache's budget is {budget}.</source>
-      <translation type="unfinished" />
+      <translation>上下文到 {context} 个 token 为止；缓存预算为 {budget}。</translation>
     </message>
     <message>
       <source>The conversations could not be reached ({reason}). What is on the screen stays there. Try again.</source>
@@ -1849,7 +1981,7 @@
     </message>
     <message>
       <source>The model gave its tokens {mean} on average; the least probable is {token} with {least}.</source>
-      <translation type="unfinished" />
+      <translation>模型给这些 token 的概率平均为 {mean}；最低的是 {token}，{least}。</translation>
     </message>
     <message>
       <source>The model is being loaded.</source>
@@ -1881,7 +2013,11 @@
     </message>
     <message>
       <source>The model's parameters, as they are kept in memory.</source>
-      <translation type="unfinished" />
+      <translation>模型的参数，按其在内存中的形式。</translation>
+    </message>
+    <message>
+      <source>The next question of a chat then reads only what is new. Without it, every question reads the whole conversation again.</source>
+      <translation>这样，对话中的下一个问题只需读取新内容；否则每个问题都要重读整个对话。</translation>
     </message>
     <message>
       <source>The one before stays in force.</source>
@@ -1894,6 +2030,10 @@
     <message>
       <source>The picture could not be written to {path}.</source>
       <translation>无法将图片写入 {path}。</translation>
+    </message>
+    <message>
+      <source>The processor runs at {now:.0f} of its {most:.0f} MHz.</source>
+      <translation>处理器最高 {most:.0f} MHz，现在只跑到 {now:.0f} MHz。</translation>
     </message>
     <message>
       <source>The repository holds a file with an unsafe name ({name}). Nothing was downloaded.</source>
@@ -1936,8 +2076,20 @@
       <translation>权重占用 {narrow_bytes}，而不是 {wide_bytes}。</translation>
     </message>
     <message>
+      <source>The window shows each token {delay:.0f} ms after the engine chose it.</source>
+      <translation>引擎选出一个 token 后，窗口要过 {delay:.0f} ms 才显示。</translation>
+    </message>
+    <message>
+      <source>The work around the model takes {share:.0%} of the time between two tokens.</source>
+      <translation>两个 token 之间有 {share:.0%} 的时间花在模型之外的工作上。</translation>
+    </message>
+    <message>
+      <source>The work around the model takes {share:.0%} of the time the prompt takes.</source>
+      <translation>计算提示时有 {share:.0%} 的时间花在模型之外的工作上。</translation>
+    </message>
+    <message>
       <source>The {n} most probable here</source>
-      <translation type="unfinished" />
+      <translation>此处最可能的 {n} 个</translation>
     </message>
     <message>
       <source>There is no model at {path}. Nothing was changed; choose another file.</source>
@@ -1948,20 +2100,24 @@
       <translation>思考中…</translation>
     </message>
     <message>
+      <source>This answer waited {ms:.0f} ms for others, {share:.0%} of its time.</source>
+      <translation>这个回答为等待其他回答用了 {ms:.0f} ms，占总时间的 {share:.0%}。</translation>
+    </message>
+    <message>
       <source>This answer was faster than they allow, so something held the machine up when they were measured. Measure again.</source>
-      <translation type="unfinished" />
+      <translation>这次回答快过了这些上限，说明测量时机器被别的事拖慢了。请重新测量。</translation>
     </message>
     <message>
       <source>This chat has {tokens} tokens now, which take {size}.</source>
-      <translation type="unfinished" />
+      <translation>本对话现有 {tokens} 个 token，占 {size}。</translation>
     </message>
     <message>
       <source>This choice is a part of a character: the text cannot go on from it.</source>
-      <translation type="unfinished" />
+      <translation>这个选择只是字符的一部分，文字无法从它继续。</translation>
     </message>
     <message>
       <source>This choice stands for no text.</source>
-      <translation type="unfinished" />
+      <translation>这个选择不代表任何文字。</translation>
     </message>
     <message>
       <source>This is the chat's first turn since the model was loaded, so the cache held no more.</source>
@@ -1969,19 +2125,23 @@
     </message>
     <message>
       <source>This machine could not be measured.</source>
-      <translation type="unfinished" />
+      <translation>无法测量这台机器。</translation>
     </message>
     <message>
       <source>This machine reads {memory} and computes {flops}.</source>
       <translation>本机读取速度 {memory}，算力 {flops}。</translation>
     </message>
     <message>
+      <source>This machine's ceilings are not measured yet, and nothing else stands out.</source>
+      <translation>本机的性能上限还没有测量，也没有其他明显的原因。</translation>
+    </message>
+    <message>
       <source>This machine's ceilings are not measured yet. It takes ~20 s, best while nothing else runs.</source>
-      <translation type="unfinished" />
+      <translation>还没有测量这台机器的上限。大约需要 20 秒，最好在没有其他程序运行时进行。</translation>
     </message>
     <message>
       <source>This machine's measured ceilings</source>
-      <translation type="unfinished" />
+      <translation>这台机器实测的上限</translation>
     </message>
     <message>
       <source>This needs {needed} of memory and {available} is free. Choose a shorter context, a smaller precision or a smaller model.</source>
@@ -1989,11 +2149,11 @@
     </message>
     <message>
       <source>This place is in the reasoning: only the answer itself can branch.</source>
-      <translation type="unfinished" />
+      <translation>这里属于思考过程，只有回答本身可以分支。</translation>
     </message>
     <message>
       <source>This program as it was before a model was loaded.</source>
-      <translation type="unfinished" />
+      <translation>加载模型之前的本程序。</translation>
     </message>
     <message>
       <source>This prompt needs {needed} tokens; the model reads {limit}. Nothing was sent.</source>
@@ -2005,7 +2165,7 @@
     </message>
     <message>
       <source>This takes effect when the model is loaded again.</source>
-      <translation type="unfinished" />
+      <translation>重新加载模型后生效。</translation>
     </message>
     <message>
       <source>Thorough, some minutes</source>
@@ -2045,11 +2205,11 @@
     </message>
     <message>
       <source>Tint of the answer</source>
-      <translation type="unfinished" />
+      <translation>回答的着色</translation>
     </message>
     <message>
       <source>Tint: from {low} to {high}, stronger for the latter</source>
-      <translation type="unfinished" />
+      <translation>着色：从 {low} 到 {high}，越接近后者越深</translation>
     </message>
     <message>
       <source>Tints the words that were guessed ahead and found right. Known of answers written since the chat was opened.</source>
@@ -2072,12 +2232,16 @@
       <translation>Token</translation>
     </message>
     <message>
+      <source>Too few tokens were written to tell what holds them up: {tokens:.0f}.</source>
+      <translation>只写了 {tokens:.0f} 个 token，看不出受限于什么。</translation>
+    </message>
+    <message>
       <source>Too large</source>
       <translation>内存不足</translation>
     </message>
     <message>
       <source>Too little for the context of {n} tokens that is set; {fits} would fit.</source>
-      <translation type="unfinished" />
+      <translation>不够所设的 {n} 个 token 的上下文；可容纳 {fits} 个。</translation>
     </message>
     <message>
       <source>Top-k</source>
@@ -2100,8 +2264,20 @@
       <translation>重试</translation>
     </message>
     <message>
+      <source>Try it</source>
+      <translation>试一试</translation>
+    </message>
+    <message>
+      <source>Try it: {remedy}</source>
+      <translation>试一试：{remedy}</translation>
+    </message>
+    <message>
       <source>Turn it off as an experiment: every token then costs a new reading of everything before it, and long answers slow to a crawl.</source>
       <translation>可以关掉做个实验：此后每生成一个 token 都要重读之前的全部内容，长回答会慢得像爬行。</translation>
+    </message>
+    <message>
+      <source>Turning text into tokens and back took {ms:.0f} ms, {share:.0%} of the time.</source>
+      <translation>文本与 token 之间的转换用了 {ms:.0f} ms，占总时间的 {share:.0%}。</translation>
     </message>
     <message>
       <source>Typical-p</source>
@@ -2120,6 +2296,10 @@
       <translation>请先卸载模型。</translation>
     </message>
     <message>
+      <source>Unsure</source>
+      <translation>不确定</translation>
+    </message>
+    <message>
       <source>Unusable</source>
       <translation>无法使用</translation>
     </message>
@@ -2129,7 +2309,7 @@
     </message>
     <message>
       <source>Use</source>
-      <translation type="unfinished" />
+      <translation>使用</translation>
     </message>
     <message>
       <source>Use of the arithmetic</source>
@@ -2141,11 +2321,11 @@
     </message>
     <message>
       <source>Use {name} for the KV cache</source>
-      <translation type="unfinished" />
+      <translation>KV 缓存使用 {name}</translation>
     </message>
     <message>
       <source>Utilisation</source>
-      <translation type="unfinished" />
+      <translation>算力利用率</translation>
     </message>
     <message>
       <source>Value or count</source>
@@ -2173,7 +2353,7 @@
     </message>
     <message>
       <source>Wait for the answer to end.</source>
-      <translation type="unfinished" />
+      <translation>请等回答结束。</translation>
     </message>
     <message>
       <source>Waiting for the engine…</source>
@@ -2205,7 +2385,7 @@
     </message>
     <message>
       <source>What a full context would take</source>
-      <translation type="unfinished" />
+      <translation>整个上下文要占多少</translation>
     </message>
     <message>
       <source>What a running answer feels of a long prompt, by the size of its pieces.</source>
@@ -2220,6 +2400,14 @@
       <translation>两次运行的差异</translation>
     </message>
     <message>
+      <source>What each loses is measured by a thorough run.</source>
+      <translation>各自损失多少，由细致的运行来测量。</translation>
+    </message>
+    <message>
+      <source>What holds this answer up is told with its first tokens.</source>
+      <translation>写出最初几个 token 后，这里会说明回答受限于什么。</translation>
+    </message>
+    <message>
       <source>What is the cache for?</source>
       <translation>缓存有什么用？</translation>
     </message>
@@ -2229,7 +2417,7 @@
     </message>
     <message>
       <source>What the machine did meanwhile</source>
-      <translation type="unfinished" />
+      <translation>这期间机器的状态</translation>
     </message>
     <message>
       <source>What the model is told before every conversation, for example how to answer. It costs tokens of the context.</source>
@@ -2245,7 +2433,7 @@
     </message>
     <message>
       <source>What these {n} tokens would take</source>
-      <translation type="unfinished" />
+      <translation>这 {n} 个 token 要占多少</translation>
     </message>
     <message>
       <source>What weights and cache may take of the graphics card. Layers that do not fit in it run on the processor, which is slower.</source>
@@ -2281,7 +2469,7 @@
     </message>
     <message>
       <source>Which tokens</source>
-      <translation type="unfinished" />
+      <translation>显示哪些 token</translation>
     </message>
     <message>
       <source>Whole answer</source>
@@ -2321,11 +2509,15 @@
     </message>
     <message>
       <source>Without shared heads</source>
-      <translation type="unfinished" />
+      <translation>不共享头</translation>
+    </message>
+    <message>
+      <source>Without the KV cache each token computes about {known:.0f} tokens anew.</source>
+      <translation>关闭 KV 缓存后，每个 token 都要重算约 {known:.0f} 个 token。</translation>
     </message>
     <message>
       <source>Without the window</source>
-      <translation type="unfinished" />
+      <translation>不用窗口</translation>
     </message>
     <message>
       <source>Working out what it needs…</source>
@@ -2369,11 +2561,11 @@
     </message>
     <message>
       <source>a request of no chat</source>
-      <translation type="unfinished" />
+      <translation>不属于对话的请求</translation>
     </message>
     <message>
       <source>an untitled chat</source>
-      <translation type="unfinished" />
+      <translation>未命名的对话</translation>
     </message>
     <message>
       <source>and {n} shorter one</source>
@@ -2389,7 +2581,7 @@
     </message>
     <message>
       <source>at byte {number}</source>
-      <translation type="unfinished" />
+      <translation>起于字节 {number}</translation>
     </message>
     <message>
       <source>at most {ms} ms</source>
@@ -2397,7 +2589,7 @@
     </message>
     <message>
       <source>battery</source>
-      <translation type="unfinished" />
+      <translation>电池</translation>
     </message>
     <message>
       <source>before token {n}</source>
@@ -2413,11 +2605,11 @@
     </message>
     <message>
       <source>budget</source>
-      <translation type="unfinished" />
+      <translation>预算</translation>
     </message>
     <message>
       <source>bytes {digits}</source>
-      <translation type="unfinished" />
+      <translation>字节 {digits}</translation>
     </message>
     <message>
       <source>cache off</source>
@@ -2433,7 +2625,7 @@
     </message>
     <message>
       <source>chat template</source>
-      <translation type="unfinished" />
+      <translation>对话模板</translation>
     </message>
     <message>
       <source>chunk {number}</source>
@@ -2449,7 +2641,7 @@
     </message>
     <message>
       <source>compressed</source>
-      <translation type="unfinished" />
+      <translation>压缩</translation>
     </message>
     <message>
       <source>computes</source>
@@ -2462,6 +2654,10 @@
     <message>
       <source>context {n}</source>
       <translation>上下文 {n}</translation>
+    </message>
+    <message>
+      <source>cores busy with other programs</source>
+      <translation>个核心被其他程序占用</translation>
     </message>
     <message>
       <source>could not be loaded</source>
@@ -2489,7 +2685,7 @@
     </message>
     <message>
       <source>earlier answer</source>
-      <translation type="unfinished" />
+      <translation>先前的回答</translation>
     </message>
     <message>
       <source>en</source>
@@ -2524,12 +2720,16 @@
       <translation>空闲</translation>
     </message>
     <message>
+      <source>from a token's choice to the screen</source>
+      <translation>是从选出 token 到显示的时间</translation>
+    </message>
+    <message>
       <source>full</source>
-      <translation type="unfinished" />
+      <translation>全部</translation>
     </message>
     <message>
       <source>full power</source>
-      <translation type="unfinished" />
+      <translation>全速</translation>
     </message>
     <message>
       <source>gap</source>
@@ -2541,11 +2741,11 @@
     </message>
     <message>
       <source>id {number}</source>
-      <translation type="unfinished" />
+      <translation>id {number}</translation>
     </message>
     <message>
       <source>in use</source>
-      <translation type="unfinished" />
+      <translation>使用中</translation>
     </message>
     <message>
       <source>in {n} chunks</source>
@@ -2554,6 +2754,10 @@
     <message>
       <source>incomplete</source>
       <translation>未完成</translation>
+    </message>
+    <message>
+      <source>is the processor's frequency under load</source>
+      <translation>是处理器在负载下的频率</translation>
     </message>
     <message>
       <source>its cache had been given up to other answers</source>
@@ -2565,7 +2769,7 @@
     </message>
     <message>
       <source>kept, no chat's</source>
-      <translation type="unfinished" />
+      <translation>保留，无所属</translation>
     </message>
     <message>
       <source>load</source>
@@ -2577,7 +2781,7 @@
     </message>
     <message>
       <source>mains</source>
-      <translation type="unfinished" />
+      <translation>外接电源</translation>
     </message>
     <message>
       <source>mean {ms} ms</source>
@@ -2633,7 +2837,39 @@
     </message>
     <message>
       <source>now</source>
-      <translation type="unfinished" />
+      <translation>现在</translation>
+    </message>
+    <message>
+      <source>of each token's time is reading from slower memory</source>
+      <translation>的 token 时间在读取较慢的内存</translation>
+    </message>
+    <message>
+      <source>of each token's time is reading, at this machine's ceiling</source>
+      <translation>的 token 时间在读取（按本机上限）</translation>
+    </message>
+    <message>
+      <source>of the time is work around the model</source>
+      <translation>的时间是模型之外的工作</translation>
+    </message>
+    <message>
+      <source>of the time spent on text and tokens</source>
+      <translation>的时间在转换文本和 token</translation>
+    </message>
+    <message>
+      <source>of the time spent on the prompt</source>
+      <translation>的时间在计算提示</translation>
+    </message>
+    <message>
+      <source>of the time spent on the screen</source>
+      <translation>的时间在显示</translation>
+    </message>
+    <message>
+      <source>of the time spent waiting</source>
+      <translation>的时间在等待</translation>
+    </message>
+    <message>
+      <source>of what a token reads came back from the disk</source>
+      <translation>的读取内容来自磁盘</translation>
     </message>
     <message>
       <source>on this computer</source>
@@ -2709,7 +2945,7 @@
     </message>
     <message>
       <source>reserved, not used</source>
-      <translation type="unfinished" />
+      <translation>已预留未使用</translation>
     </message>
     <message>
       <source>room for {n} tokens</source>
@@ -2721,11 +2957,11 @@
     </message>
     <message>
       <source>saving mode</source>
-      <translation type="unfinished" />
+      <translation>节能模式</translation>
     </message>
     <message>
       <source>shared by chats</source>
-      <translation type="unfinished" />
+      <translation>对话间共享</translation>
     </message>
     <message>
       <source>shown</source>
@@ -2733,7 +2969,7 @@
     </message>
     <message>
       <source>special</source>
-      <translation type="unfinished" />
+      <translation>特殊</translation>
     </message>
     <message>
       <source>stopped at a stop string</source>
@@ -2745,7 +2981,7 @@
     </message>
     <message>
       <source>system prompt</source>
-      <translation type="unfinished" />
+      <translation>系统提示</translation>
     </message>
     <message>
       <source>template</source>
@@ -2769,7 +3005,7 @@
     </message>
     <message>
       <source>the graphics card</source>
-      <translation type="unfinished" />
+      <translation>显卡</translation>
     </message>
     <message>
       <source>the mean: steps give several tokens at once</source>
@@ -2777,7 +3013,7 @@
     </message>
     <message>
       <source>the processor</source>
-      <translation type="unfinished" />
+      <translation>处理器</translation>
     </message>
     <message>
       <source>the processor ran below its speed</source>
@@ -2785,15 +3021,15 @@
     </message>
     <message>
       <source>the program itself</source>
-      <translation type="unfinished" />
+      <translation>程序本身</translation>
     </message>
     <message>
       <source>the system does not say</source>
-      <translation type="unfinished" />
+      <translation>系统未提供</translation>
     </message>
     <message>
       <source>this answer</source>
-      <translation type="unfinished" />
+      <translation>这个回答</translation>
     </message>
     <message>
       <source>this chat</source>
@@ -2809,7 +3045,7 @@
     </message>
     <message>
       <source>today</source>
-      <translation type="unfinished" />
+      <translation>今天</translation>
     </message>
     <message>
       <source>token</source>
@@ -2828,8 +3064,16 @@
       <translation>token</translation>
     </message>
     <message>
+      <source>tokens computed a second time</source>
+      <translation>个 token 被重复计算</translation>
+    </message>
+    <message>
+      <source>tokens computed anew for each token</source>
+      <translation>个 token 为每个 token 重算</translation>
+    </message>
+    <message>
       <source>tokens {first} to {last}</source>
-      <translation type="unfinished" />
+      <translation>第 {first} 到 {last} 个 token</translation>
     </message>
     <message>
       <source>tokens {first} to {last} of the prompt</source>
@@ -2849,7 +3093,7 @@
     </message>
     <message>
       <source>window</source>
-      <translation type="unfinished" />
+      <translation>窗口</translation>
     </message>
     <message>
       <source>with guesses</source>
@@ -2873,7 +3117,7 @@
     </message>
     <message>
       <source>working memory</source>
-      <translation type="unfinished" />
+      <translation>工作内存</translation>
     </message>
     <message>
       <source>yes</source>
@@ -2881,11 +3125,11 @@
     </message>
     <message>
       <source>your message</source>
-      <translation type="unfinished" />
+      <translation>你的消息</translation>
     </message>
     <message>
       <source>{author} wrote this answer; its tokens are shown as {reader} reads them.</source>
-      <translation type="unfinished" />
+      <translation>这个回答由 {author} 写成；这里的 token 是 {reader} 的读法。</translation>
     </message>
     <message>
       <source>{cached} of {total} prompt tokens came from the cache.</source>
@@ -2956,20 +3200,28 @@
       <translation>{heads}，KV 头 {kv_heads}</translation>
     </message>
     <message>
+      <source>{kind} so far</source>
+      <translation>目前{kind}</translation>
+    </message>
+    <message>
       <source>{layers} layers, {heads} heads, {kv_heads} KV heads</source>
       <translation>{layers} 层，{heads} 个注意力头，{kv_heads} 个 KV 头</translation>
     </message>
     <message>
       <source>{layers} that see everything</source>
-      <translation type="unfinished" />
+      <translation>{layers}，回看全部内容</translation>
     </message>
     <message>
       <source>{layers} that see {n} tokens</source>
-      <translation type="unfinished" />
+      <translation>{layers}，回看 {n} 个 token</translation>
     </message>
     <message>
       <source>{layers} with a compressed cache</source>
-      <translation type="unfinished" />
+      <translation>{layers}，压缩缓存</translation>
+    </message>
+    <message>
+      <source>{lost:.0f} of the {computed:.0f} prompt tokens that were computed missed the cache.</source>
+      <translation>计算的 {computed:.0f} 个提示 token 中，有 {lost:.0f} 个本可来自缓存。</translation>
     </message>
     <message>
       <source>{low} ms and more</source>
@@ -2990,6 +3242,10 @@
     <message>
       <source>{name} (automatic)</source>
       <translation>{name}（自动）</translation>
+    </message>
+    <message>
+      <source>{name} KV cache</source>
+      <translation>{name} KV 缓存</translation>
     </message>
     <message>
       <source>{name} arrived damaged (its checksum is wrong) and was thrown away. Download it again.</source>
@@ -3016,12 +3272,16 @@
       <translation>{name} 使用了当前版本不支持的 {feature}。未做任何更改；请选择其他模型。</translation>
     </message>
     <message>
+      <source>{name} weights</source>
+      <translation>{name} 权重</translation>
+    </message>
+    <message>
       <source>{name}, as it is now</source>
-      <translation type="unfinished" />
+      <translation>{name}（现在）</translation>
     </message>
     <message>
       <source>{name}, chosen for the next load</source>
-      <translation type="unfinished" />
+      <translation>{name}（下次加载时使用）</translation>
     </message>
     <message>
       <source>{name}: {share} of what is possible at {intensity}.</source>
@@ -3029,7 +3289,7 @@
     </message>
     <message>
       <source>{name}: {size}</source>
-      <translation type="unfinished" />
+      <translation>{name}：{size}</translation>
     </message>
     <message>
       <source>{narrow} writes {narrow_rate} and {wide} {wide_rate}: {factor} times as fast.</source>
@@ -3037,19 +3297,27 @@
     </message>
     <message>
       <source>{now} of {most} GHz</source>
-      <translation type="unfinished" />
+      <translation>{now} / {most} GHz</translation>
     </message>
     <message>
       <source>{now} °C; the limit is {most} °C</source>
-      <translation type="unfinished" />
+      <translation>{now} °C；上限 {most} °C</translation>
     </message>
     <message>
       <source>{number} bits</source>
-      <translation type="unfinished" />
+      <translation>{number} 比特</translation>
     </message>
     <message>
       <source>{number} of {count}</source>
       <translation>第 {number} 项，共 {count} 项</translation>
+    </message>
+    <message>
+      <source>{n} MiB of the graphics card</source>
+      <translation>显卡上用 {n} MiB</translation>
+    </message>
+    <message>
+      <source>{n} answers at once</source>
+      <translation>同时写 {n} 个回答</translation>
     </message>
     <message>
       <source>{n} are stalls.</source>
@@ -3057,23 +3325,23 @@
     </message>
     <message>
       <source>{n} block</source>
-      <translation type="unfinished" />
+      <translation>{n} 个块</translation>
     </message>
     <message>
       <source>{n} blocks</source>
-      <translation type="unfinished" />
+      <translation>{n} 个块</translation>
     </message>
     <message>
       <source>{n} chat</source>
-      <translation type="unfinished" />
+      <translation>{n} 个对话</translation>
     </message>
     <message>
       <source>{n} chats</source>
-      <translation type="unfinished" />
+      <translation>{n} 个对话</translation>
     </message>
     <message>
       <source>{n} days ago</source>
-      <translation type="unfinished" />
+      <translation>{n} 天前</translation>
     </message>
     <message>
       <source>{n} earlier messages ({tokens} tokens) were left out of this answer</source>
@@ -3105,7 +3373,7 @@
     </message>
     <message>
       <source>{n} layer</source>
-      <translation type="unfinished" />
+      <translation>{n} 层</translation>
     </message>
     <message>
       <source>{n} layer on the CPU</source>
@@ -3113,7 +3381,7 @@
     </message>
     <message>
       <source>{n} layers</source>
-      <translation type="unfinished" />
+      <translation>{n} 层</translation>
     </message>
     <message>
       <source>{n} layers on the CPU</source>
@@ -3129,7 +3397,7 @@
     </message>
     <message>
       <source>{n} of {cores} cores busy</source>
-      <translation type="unfinished" />
+      <translation>{cores} 个核中有 {n} 个在忙</translation>
     </message>
     <message>
       <source>{n} of {total} layers would run on the processor.</source>
@@ -3161,7 +3429,7 @@
     </message>
     <message>
       <source>{n} tok</source>
-      <translation type="unfinished" />
+      <translation>{n} tok</translation>
     </message>
     <message>
       <source>{n} token</source>
@@ -3189,7 +3457,7 @@
     </message>
     <message>
       <source>{prompt} in the prompt, {answer} in the answer.</source>
-      <translation type="unfinished" />
+      <translation>提示有 {prompt}，回答有 {answer}。</translation>
     </message>
     <message>
       <source>{right} of {drafted} guesses right</source>
@@ -3205,7 +3473,7 @@
     </message>
     <message>
       <source>{size} in all</source>
-      <translation type="unfinished" />
+      <translation>共 {size}</translation>
     </message>
     <message>
       <source>{size} on the disk:
@@ -3223,7 +3491,7 @@
     </message>
     <message>
       <source>{threads} threads on {cores} cores</source>
-      <translation type="unfinished" />
+      <translation>{threads} 个线程，{cores} 个核</translation>
     </message>
     <message>
       <source>{time} left</source>
@@ -3235,7 +3503,7 @@
     </message>
     <message>
       <source>{title}, special</source>
-      <translation type="unfinished" />
+      <translation>{title}，特殊</translation>
     </message>
     <message>
       <source>{total} prompt tokens</source>
@@ -3243,7 +3511,7 @@
     </message>
     <message>
       <source>{used} of {whole} hold something</source>
-      <translation type="unfinished" />
+      <translation>{whole} 中 {used} 存有内容</translation>
     </message>
     <message>
       <source>{used} tokens (trained for {trained})</source>
@@ -3266,8 +3534,16 @@
       <translation>{vocab} 个 token，每个 {hidden} 维</translation>
     </message>
     <message>
-      <source>~ The answer's ids were not kept: its text was turned into tokens again.</source>
-      <translation type="unfinished" />
+      <source>{what}: predicted ~{predicted} times as fast, measured {measured}.</source>
+      <translation>{what}速度：预计 ~{predicted} 倍，实测 {measured} 倍。</translation>
+    </message>
+    <message>
+      <source>~ Not all ids of this answer are known: these were found again from its text.</source>
+      <translation>~ 这个回答的 id 并非全部已知：它们是由文字重新得出的。</translation>
+    </message>
+    <message>
+      <source>~{gain} times as fast</source>
+      <translation>~{gain} 倍速度</translation>
     </message>
     <message>
       <source>~{gain} times the speed of steps without guesses (~{time} each)</source>
@@ -3311,7 +3587,7 @@
     </message>
     <message>
       <source>“{title}”</source>
-      <translation type="unfinished" />
+      <translation>“{title}”</translation>
     </message>
     <message>
       <source>“{words}”</source>

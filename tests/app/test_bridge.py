@@ -11,17 +11,22 @@ from hypothesis import strategies as st
 from app.bridge import EngineBridge, coalesce
 from engine.api import (
     CacheMapped,
+    CancelInspection,
     EngineStats,
     Finished,
     FinishReason,
     GenerationRequest,
+    InspectionProgress,
+    InspectTokens,
     LoadProgress,
     LoadStage,
     MapCache,
+    Message,
     ModelOptions,
     ModelProfiled,
     PrefillProgress,
     ProfileModel,
+    TokensInspected,
     TokensProduced,
 )
 from tests.helpers.fake_engine import FakeEngines, Script
@@ -227,6 +232,25 @@ def test_a_profile_comes_back_with_its_ticket(bridge, engines):
     engines.engine.on_event(ModelProfiled(tickets[0], None, "No model is loaded."))
     bridge.drain()
     assert seen == [ModelProfiled(tickets[0], None, "No model is loaded.")]
+
+
+def test_tokens_come_back_with_their_ticket(bridge, engines):
+    seen = []
+    bridge.inspection_progressed.connect(seen.append)
+    bridge.tokens_inspected.connect(seen.append)
+    messages = (Message("user", "Hi"),)
+    ticket = bridge.inspect_tokens(messages, "Yes", (3,), reasoning="hm")
+    bridge.cancel_inspection(ticket)
+    engines.engine.run()
+    assert engines.engine.small == [
+        InspectTokens(ticket, messages, "Yes", (3,), reasoning="hm"),
+        CancelInspection(ticket),
+    ]
+    said = [InspectionProgress(ticket, 1, 2), TokensInspected(ticket, ())]
+    for event in said:
+        engines.engine.on_event(event)
+    bridge.drain()
+    assert seen == said
 
 
 def test_close_delivers_what_the_engine_said_last(engines):

@@ -16,12 +16,14 @@ from engine.api import (
     CacheRestored,
     CacheSaved,
     Cancel,
+    CancelInspection,
     CountTokens,
     EngineStats,
     Event,
     Finished,
     FinishReason,
     GenerationRequest,
+    InspectTokens,
     LoadModel,
     LoadProgress,
     MapCache,
@@ -40,6 +42,7 @@ from engine.api import (
     SaveCache,
     Submit,
     TokensCounted,
+    TokensInspected,
     TokensProduced,
     UnloadModel,
 )
@@ -448,6 +451,23 @@ def test_a_profile_ends_with_an_event_whatever_happens(engine: Engine, logfail: 
     engine.service.post(ProfileModel(5, 10, 10))
     ended = engine.wait_for(ModelProfiled)
     assert (ended.ticket, ended.profile) == (5, None)
+    engine.submit("a", max_tokens=2, ignore_eos=True)
+    assert engine.finish("a").reason is FinishReason.MAX_TOKENS
+
+
+def test_tokens_end_with_an_event_whatever_happens(engine: Engine, logfail: LogFail) -> None:
+    engine.start(load=False)
+    asked = InspectTokens(4, (Message("user", "ab"),), "ba")
+    engine.service.post(asked)
+    assert "No model" in engine.wait_for(TokensInspected).problem
+    engine.service.post(LOAD)
+    engine.wait_for(ModelReady)
+    engine.service.post(CancelInspection(99))
+    logfail.expect("fault in the engine loop")  # the fake model computes nothing
+    engine.service.post(InspectTokens(5, asked.messages, "ba"))
+    ended = engine.wait_for(TokensInspected)
+    assert (ended.ticket, ended.tokens) == (5, ())
+    assert ended.problem.endswith(".")
     engine.submit("a", max_tokens=2, ignore_eos=True)
     assert engine.finish("a").reason is FinishReason.MAX_TOKENS
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.controllers.branches import BranchController
 from app.store.errors import StoreFullError
 from engine.api import FinishReason, Message
 from tests.helpers.fake_engine import Script
@@ -83,6 +84,19 @@ def test_nothing_branches_while_an_answer_streams(desk):
     desk.page.edit_requested.emit(answer, "x")
     desk.page.edit_requested.emit(desk.rows[0].message_id, "x")
     assert len(desk.stored()) == 2
+
+
+def test_a_branch_waits_for_the_answer_and_belongs_to_answers(desk):
+    desk.send("Hi")
+    desk.step(4)
+    branches = desk.window.findChild(BranchController)
+    question, answer = (row.message_id for row in desk.rows)
+    branches.branch(answer, "x", ends=False)
+    desk.play()
+    branches.branch(question, "x", ends=True)
+    assert len(desk.stored()) == 2
+    branches.branch(answer, "Hell", ends=True)
+    assert desk.texts == ["Hi", "Hell"]
 
 
 @pytest.mark.parametrize("status", [MessageStatus.PARTIAL, MessageStatus.COMPLETE])

@@ -1,0 +1,1 @@
+"""The Tokens view: a prompt and its answer as the model reads and writes them."""
