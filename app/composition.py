@@ -18,9 +18,11 @@ from app.controllers.experiments.bench import Bench
 from app.controllers.experiments.controller import ExperimentsController
 from app.controllers.experiments.runner import Runner
 from app.controllers.inspector.answer import AnswerInspector
+from app.controllers.inspector.diagnosis import DiagnosisController
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.inspector.kept_reports import KeptReports
 from app.controllers.inspector.paints import PaintNotes
+from app.controllers.inspector.remedies import Remedies
 from app.controllers.inspector.tokens import TokensInspector, TokenSources
 from app.controllers.kept_caches import KeptCaches
 from app.controllers.library import LibraryController
@@ -200,6 +202,14 @@ def _make_inspector(application: Application, views: _Views) -> InspectedAnswer:
     inspected = InspectedAnswer(application.controllers.chat, bridge)
     views.chat.inspect_requested.connect(inspected.open)
     inspected.opened.connect(window.show_answer)
+    remedies = Remedies(
+        application.controllers.settings,
+        application.services.settings,
+        application.controllers.model,
+        application.controllers.answers,
+    )
+    cards = views.pages.meters.diagnosis, views.inspector.answer.diagnosis
+    DiagnosisController(*cards, application.controllers.chat, inspected, remedies)
     KeptReports(inspected, application.services)
     PaintNotes(views.chat, application.controllers.answers, bridge)
     AnswerInspector(views.inspector.answer, page, inspected, bridge)

@@ -4,7 +4,8 @@
     python packaging/translations.py --check    fail when a word has no translation
 
 Reads the source as a tree and runs none of it. Words are the literals given to ``tr``, ``tr_n``
-and ``mark``, and the labels and explanations of declared settings.
+and ``mark``, the labels and explanations of declared settings, and what a diagnosis can say: the
+engine itself does not translate.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("app", "ui")
+SENTENCES = ("engine/api/diagnosis.py", "Sentence")  # a file, and its class of literals
 CONTEXT = "tokentide"
 LANGUAGE = "zh_CN"
 CATALOGUE = ROOT / "resources" / "translations" / f"{LANGUAGE}.ts"
@@ -74,9 +76,22 @@ def _arguments(call: ast.Call, places: Iterable[int | str]) -> Iterator[ast.expr
             yield call.args[place]
 
 
+def sentences_in(tree: ast.AST, name: str) -> Iterator[str]:
+    """Yield the texts that the class ``name`` gives names to."""
+    classes = (n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == name)
+    lines = (line for found in classes for line in found.body)
+    for line in lines:
+        if isinstance(line, ast.Assign):
+            yield from _literals(line.value, strict=True)
+
+
 def collect(root: Path) -> dict[str, str]:
     """Map each word to the file it was first seen in. Raises UnreadableWordError."""
     found: dict[str, str] = {}
+    name, sentences = SENTENCES
+    if (root / name).is_file():
+        tree = ast.parse((root / name).read_text("utf-8"))
+        found = dict.fromkeys(sentences_in(tree, sentences), name)
     for path in (path for folder in FOLDERS for path in sorted((root / folder).rglob("*.py"))):
         name = path.relative_to(root).as_posix()
         try:

@@ -138,6 +138,27 @@ MODEL = Section(
             applies="reload",
         ),
         Field(
+            "prefix_cache",
+            "bool",
+            default=True,
+            label="Keep earlier prompts in the cache",
+            help="The next question of a chat then reads only what is new. Without it, every "
+            "question reads the whole conversation again.",
+            applies="reload",
+        ),
+        Field(
+            "max_streams",
+            "int",
+            32,
+            "Answers at once",
+            "How many answers are written side by side; further ones wait. More of them share the "
+            "reading of the weights, and each is slower.",
+            minimum=1,
+            maximum=256,
+            step=1,
+            applies="reload",
+        ),
+        Field(
             "keep_cache",
             "bool",
             default=False,

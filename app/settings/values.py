@@ -121,6 +121,8 @@ class Settings:
             threads=self.whole("threads"),
             kv_budget_bytes=self._mebibytes("kv_budget_mib"),
             kv_cache=self.flag("kv_cache"),
+            prefix_cache=self.flag("prefix_cache"),
+            max_streams=self.whole("max_streams") or 1,
             gpu_budget_bytes=self._mebibytes("gpu_budget_mib"),
             calibrated=is_calibrated,
             kv=KVPrecision(self.text("kv")),

@@ -71,3 +71,15 @@ def test_a_compiled_catalogue_speaks_chinese(tmp_path):
     translator = QTranslator()
     assert translator.load(str(target))
     assert translator.translate(translations.CONTEXT, "Send") == "发送"
+
+
+def test_what_a_diagnosis_can_say_is_collected(tmp_path):
+    source = tmp_path / "engine" / "api" / "diagnosis.py"
+    source.parent.mkdir(parents=True)
+    source.write_text(
+        'class Other(StrEnum):\n    A = "a"\n\n'
+        'class Sentence(StrEnum):\n    """Words."""\n\n    B = "b {n:.0f}"\n    C = ("c " "d")\n'
+    )
+    assert translations.collect(tmp_path) == dict.fromkeys(
+        ("b {n:.0f}", "c d"), "engine/api/diagnosis.py"
+    )

@@ -1,4 +1,4 @@
-"""The Live page: first token, between tokens, KV cache and memory.
+"""The Live page: first token, between tokens, KV cache and memory, and what holds an answer up.
 
 Shows figures that others measured; computes only the distribution of the gaps it is given.
 Repaints at most ten times a second.
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.api import Device, EngineStats, ModelInfo, Timeline, TokensProduced
+from ui.diagnosis.card import DiagnosisCard
 from ui.i18n import tr
 from ui.meters.bars import Legend, Part, PartsBar
 from ui.meters.gauges import ChatUse, kv_parts, memory_parts, turns_left
@@ -78,6 +79,7 @@ class LiveMeters(QWidget):
         self._experiment.clicked.connect(self.experiment_requested)
         self._memory = Reading(tr("Memory"), themes, self)
         self._memory_bar, self._memory_legend = self._bar(themes, tr("Memory"))
+        self.diagnosis = DiagnosisCard(themes, self)
         self._arrange()
 
     # ------------------------------------------------------------------ what it is told
@@ -285,6 +287,8 @@ class LiveMeters(QWidget):
                     widget.setContentsMargins(0, BETWEEN_METERS - column.spacing(), 0, 0)
                 column.addWidget(widget)
         column.setAlignment(self._experiment, Qt.AlignmentFlag.AlignLeft)
+        column.addSpacing(BETWEEN_METERS - column.spacing())
+        column.addWidget(self.diagnosis)
         column.addStretch(1)
         area = QScrollArea(self)
         area.setWidgetResizable(True)

@@ -14,11 +14,12 @@ class InspectedAnswer(QObject):
     """The open chat's latest answer, or the one that was chosen in it.
 
     ``changed``: another answer, or a newer state of it. ``reported``: there is a report of it, or a
-    newer one.
+    newer one. ``kept``: the same of any answer, by its message.
     """
 
     changed = Signal()
     reported = Signal(AnswerReport)
+    kept = Signal(int)
     opened = Signal()  # a person asked for it: the inspector is wanted on the screen
 
     def __init__(self, chat: ChatController, bridge: EngineBridge) -> None:
@@ -80,6 +81,7 @@ class InspectedAnswer(QObject):
         message = self.message
         if message is not None and message.message_id == message_id:
             self.reported.emit(report)
+        self.kept.emit(message_id)
 
     @Slot(object)
     def _on_current_changed(self, _conversation_id: int | None) -> None:

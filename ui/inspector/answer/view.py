@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from engine.api import AnswerReport, Timeline
+from ui.diagnosis.card import DiagnosisCard
 from ui.i18n import tr
 from ui.inspector.answer.export_row import ExportRow
 from ui.inspector.answer.itl import ItlSection
@@ -30,6 +31,7 @@ class AnswerView(QWidget):
         self._latest = QPushButton(tr("Show the latest answer"), self)
         set_look(self._latest, "link-small")
         self._latest.clicked.connect(self.latest_wanted)
+        self.diagnosis = DiagnosisCard(themes, self)
         self.timing = TimingSection(themes, self)
         self.export = ExportRow(themes, self)
         self._parts = QWidget(self)
@@ -38,6 +40,7 @@ class AnswerView(QWidget):
         self._column.setSpacing(8)
         self._column.addWidget(self._title)
         self._column.addWidget(self._latest, 0, Qt.AlignmentFlag.AlignLeft)
+        self._column.addWidget(self.diagnosis)
         self._add_section(tr("Where the time went"), self.timing)
         self._column.addWidget(self.export)
         self.itl = ItlSection(themes, self)
