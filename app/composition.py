@@ -18,11 +18,14 @@ from app.controllers.experiments.bench import Bench
 from app.controllers.experiments.controller import ExperimentsController
 from app.controllers.experiments.runner import Runner
 from app.controllers.inspector.answer import AnswerInspector
+from app.controllers.inspector.cache import CacheInspector
 from app.controllers.inspector.diagnosis import DiagnosisController
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.inspector.kept_reports import KeptReports
+from app.controllers.inspector.machine import MachineInspector
 from app.controllers.inspector.paints import PaintNotes
 from app.controllers.inspector.remedies import Remedies
+from app.controllers.inspector.sources import InspectorSources
 from app.controllers.inspector.tokens import TokensInspector, TokenSources
 from app.controllers.kept_caches import KeptCaches
 from app.controllers.library import LibraryController
@@ -45,11 +48,20 @@ from app.settings.declared import SHOWN_SECTIONS
 from app.settings.values import Settings
 from app.store.store import Store
 from app.tasks import SerialTasks, Tasks
-from engine.api import Foresight, ModelOptions, ModelSheet, Precision, PrecisionFit
+from engine.api import (
+    Foresight,
+    MachineCeilings,
+    ModelOptions,
+    ModelSheet,
+    Precision,
+    PrecisionFit,
+)
 from engine.service import EngineService
 from ui.chat.page import ChatPage
 from ui.experiments.page import ExperimentsPage
 from ui.inspector.answer.view import AnswerView
+from ui.inspector.cache.view import CacheView
+from ui.inspector.machine.view import MachineView
 from ui.inspector.page import InspectorPage
 from ui.inspector.tokens.view import TokensView
 from ui.library.page import LibraryPage
@@ -77,10 +89,17 @@ class _InspectorViews:
 
     answer: AnswerView
     tokens: TokensView
+    cache: CacheView
+    machine: MachineView
 
     def by_name(self) -> dict[str, QWidget]:
         """As the page wants them."""
-        return {"answer": self.answer, "tokens": self.tokens}
+        return {
+            "answer": self.answer,
+            "tokens": self.tokens,
+            "cache": self.cache,
+            "machine": self.machine,
+        }
 
 
 class EngineInspector:
@@ -111,6 +130,12 @@ class EngineInspector:
         from engine.text.grammar import check_schema  # noqa: PLC0415 - imports numpy
 
         check_schema(schema)
+
+    def ceilings(self, threads: int, *, is_cuda: bool) -> MachineCeilings | None:
+        """What was measured of this machine for as many threads; None: nothing yet."""
+        from engine.inspection import known_ceilings  # noqa: PLC0415 - imports numpy
+
+        return known_ceilings(threads, is_cuda=is_cuda)
 
     def has_gpu(self) -> bool:
         """Whether models run on a GPU here."""
@@ -170,7 +195,7 @@ def build(
     answers.save_failed.connect(chat.tell)
     _join(application, views, library)
     _make_experiments(application, views.pages, meter).keep_in(paths.experiments, library.catalog)
-    _fill_tokens(application, views, _make_inspector(application, views), branches)
+    _fill_tokens(application, views, _make_inspector(application, views, library), branches)
     return application
 
 
@@ -196,7 +221,9 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
     controllers.settings.changed.connect(checked.refresh)
 
 
-def _make_inspector(application: Application, views: _Views) -> InspectedAnswer:
+def _make_inspector(
+    application: Application, views: _Views, library: LibraryServices
+) -> InspectedAnswer:
     """Which answer is looked at, and what fills each view."""
     window, page, bridge = application.window, views.pages.inspector, application.services.bridge
     inspected = InspectedAnswer(application.controllers.chat, bridge)
@@ -213,6 +240,18 @@ def _make_inspector(application: Application, views: _Views) -> InspectedAnswer:
     KeptReports(inspected, application.services)
     PaintNotes(views.chat, application.controllers.answers, bridge)
     AnswerInspector(views.inspector.answer, page, inspected, bridge)
+    sources = InspectorSources(
+        inspected,
+        application.controllers.sidebar,
+        application.controllers.model,
+        application.controllers.settings,
+        application.services.settings,
+        bridge,
+    )
+    watch = application.controllers.precision.watch
+    rates = MachineRates(Measurement(engine_command(), watch), watch)
+    CacheInspector(views.inspector.cache, page, sources)
+    MachineInspector(views.inspector.machine, page, sources, rates, library)
     return inspected
 
 
@@ -236,7 +275,6 @@ def _make_precision(
     page = views.precisions
     watch = OutlookWatch(model, library.inspector, library.catalog, page)
     model.changed.connect(watch.refresh)
-    MachineRates(Measurement(engine_command(), watch), watch)
     return PrecisionController(page, views.pages.settings, settings, watch, meter)
 
 
@@ -287,7 +325,12 @@ def _make_library(
 
 def _make_views(themes: ThemeSource) -> _Views:
     chat, precisions = ChatPage(themes), PrecisionPanel(themes)
-    inspector = _InspectorViews(answer=AnswerView(themes), tokens=TokensView(themes))
+    inspector = _InspectorViews(
+        answer=AnswerView(themes),
+        tokens=TokensView(themes),
+        cache=CacheView(themes),
+        machine=MachineView(themes),
+    )
     pages = Pages(
         sidebar=Sidebar(themes),
         chat=chat,

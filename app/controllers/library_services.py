@@ -8,7 +8,14 @@ from typing import Protocol
 from app.catalog.remote import RemoteHub
 from app.settings.values import Settings
 from app.tasks import Tasks
-from engine.api import Foresight, ModelOptions, ModelSheet, Precision, PrecisionFit
+from engine.api import (
+    Foresight,
+    MachineCeilings,
+    ModelOptions,
+    ModelSheet,
+    Precision,
+    PrecisionFit,
+)
 
 
 class Inspector(Protocol):
@@ -26,6 +33,10 @@ class Inspector(Protocol):
 
     def foresee(self, options: ModelOptions, bytes_to_free: int) -> Foresight:
         """What loading with these options would come to. Raises EngineError."""
+        ...
+
+    def ceilings(self, threads: int, *, is_cuda: bool) -> MachineCeilings | None:
+        """What was measured of this machine for as many threads; None: nothing yet."""
         ...
 
     def has_gpu(self) -> bool:

@@ -55,6 +55,11 @@ class PrecisionController(QObject):
 
     # ------------------------------------------------------------------ calls
 
+    @property
+    def watch(self) -> OutlookWatch:
+        """The looks that it shows."""
+        return self._watch
+
     @Slot()
     def measure(self) -> None:
         """Measure what is not known yet of this model; all again where everything is."""

@@ -47,6 +47,11 @@ class SidebarController(QObject):
         if self._query:
             self._search()
 
+    def title_of(self, conversation_id: int) -> str:
+        """A listed conversation's title; an empty string for another."""
+        found = (c.title for c in self._conversations if c.conversation_id == conversation_id)
+        return next(found, "")
+
     # ------------------------------------------------------------------ from the sidebar
 
     @Slot()
@@ -65,12 +70,9 @@ class SidebarController(QObject):
     @Slot(int)
     def _on_delete(self, conversation_id: int) -> None:
         self._answers.stop(conversation_id)
-        title = next(
-            (c.title for c in self._conversations if c.conversation_id == conversation_id), ""
-        )
         self._tasks.run(
             partial(self._store.delete, conversation_id),
-            partial(self._on_deleted, conversation_id, title),
+            partial(self._on_deleted, conversation_id, self.title_of(conversation_id)),
             self._on_error,
         )
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from engine.api import (
     Fit,
     Foresight,
+    MachineCeilings,
     ModelOptions,
     ModelSheet,
     Precision,
@@ -66,6 +67,8 @@ class FakeInspector:
     problem: Exception | None = None
     asked: list[ModelOptions] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
+    known_ceilings: MachineCeilings | None = None
+    asked_ceilings: list[tuple[int, bool]] = field(default_factory=list)
 
     def sheet(self, path: str, bytes_to_free: int) -> ModelSheet:
         self.freed.append(bytes_to_free)
@@ -82,6 +85,10 @@ class FakeInspector:
 
     def check_schema(self, schema: str) -> None:
         pass
+
+    def ceilings(self, threads: int, *, is_cuda: bool) -> MachineCeilings | None:
+        self.asked_ceilings.append((threads, is_cuda))
+        return self.known_ceilings
 
     def has_gpu(self) -> bool:
         return self.gpu

@@ -36,12 +36,12 @@ class Watch(QObject):
 @pytest.fixture
 def parts():
     watch, measurement = Watch(), FakeMeasurement([])
-    MachineRates(measurement, watch)
-    return watch, measurement
+    rates = MachineRates(measurement, watch)
+    return watch, measurement, rates
 
 
 def test_a_look_without_a_speed_measures_once(parts):
-    watch, measurement = parts
+    watch, measurement, _rates = parts
     watch.show(None)
     watch.show(None)
     assert measurement.started == [["roofline", "--json"]]
@@ -50,14 +50,14 @@ def test_a_look_without_a_speed_measures_once(parts):
 
 
 def test_a_look_with_speeds_or_without_a_model_measures_nothing(parts):
-    watch, measurement = parts
+    watch, measurement, _rates = parts
     watch.changed.emit()
     watch.show(58.0)
     assert measurement.started == []
 
 
 def test_a_machine_that_cannot_be_measured_is_left_in_peace(parts):
-    watch, measurement = parts
+    watch, measurement, _rates = parts
     watch.show(None)
     measurement.failed.emit("no memory")
     watch.show(None)
@@ -66,7 +66,23 @@ def test_a_machine_that_cannot_be_measured_is_left_in_peace(parts):
 
 
 def test_closing_ends_the_program(parts):
-    watch, measurement = parts
+    watch, measurement, _rates = parts
     watch.show(None)
     watch.closing.emit()
     assert not measurement.is_running
+
+
+def test_measuring_on_demand_for_a_models_threads(parts):
+    watch, measurement, rates = parts
+    told = []
+    rates.changed.connect(lambda: told.append(rates.is_measuring))
+    rates.measure(3)
+    rates.measure(3)  # one at a time
+    assert measurement.started == [["roofline", "--json", "--threads", "3"]]
+    measurement.finish()
+    rates.measure()
+    measurement.fail("no memory")
+    assert told == [True, False, True, False]
+    assert rates.problem == "no memory"
+    watch.show(None)
+    assert len(measurement.started) == 2  # it was measured in this run

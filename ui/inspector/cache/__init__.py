@@ -1,0 +1,1 @@
+"""The Cache view: whose the blocks are, how far they reach, and what other caches would take."""
