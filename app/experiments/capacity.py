@@ -14,7 +14,7 @@ CALCULATED, MEASURED = "calculated", "measured"
 STREAMS = "streams"
 _FIRST = 256
 _MOST_STREAMS = 32  # the engine's own limit
-_MOST_TOKENS = {Depth.QUICK: 24_000, Depth.FULL: 120_000}  # of all prompts of the checks
+_MOST_TOKENS = {Depth.QUICK: 32_768, Depth.FULL: 131_072}  # of all prompts that are read
 _NEW = 256  # long enough for an answer to be there while others are admitted
 
 
@@ -40,12 +40,14 @@ def plan(subject: Subject) -> tuple[Trial, ...]:
     left, trials = _MOST_TOKENS[subject.depth], []
     for reading in reversed(calculated(subject)):
         size, count = int(reading.x), int(reading.values[STREAMS])
-        asked = min(_MOST_STREAMS, count + 2)
-        if not 1 < count < _MOST_STREAMS or size > subject.room or asked * size > left:
+        # those that wait are not read
+        if not 1 < count < _MOST_STREAMS or size > subject.room or count * size > left:
             continue
-        left -= asked * size
+        left -= count * size
         ask = Ask(size, min(_NEW, subject.info.context_length - size))
-        trials.append(EngineTrial(MEASURED, float(size), (ask,) * asked, until_admitted=True))
+        trials.append(
+            EngineTrial(MEASURED, float(size), (ask,) * (count + 2), until_admitted=True)
+        )
     return tuple(trials)
 
 

@@ -39,6 +39,18 @@ def curve(
     return tuple(sorted(spreads, key=lambda spread: spread.x))
 
 
+def unrest(readings: Iterable[Reading], metric: str) -> float:
+    """How far repeats lie apart: the middle one of all points' ranges, over their values."""
+    whole = tuple(readings)
+    ranges = [
+        ratio(spread.high - spread.low, abs(spread.middle))
+        for series in series_of(whole)
+        for spread in curve(whole, series, metric)
+        if spread.low != spread.high
+    ]
+    return median(ranges) if ranges else 0.0
+
+
 def ratio(value: float, base: float) -> float:
     """How many times ``base`` it is; 0 where that is 0, as only a damaged file says."""
     return value / base if base else 0.0

@@ -23,7 +23,7 @@ SERIES, CEILINGS = "streams", "ceilings"
 RATE, ITL, FLOPS, USE = "rate", "itl_ms", "flops_per_s", "utilisation"
 PEAK = "peak_flops_per_s"
 _COUNTS = {Depth.QUICK: (1, 2, 4, 8, 16), Depth.FULL: (1, 2, 4, 8, 16, 32)}
-_REPEATS = {Depth.QUICK: 1, Depth.FULL: 3}
+_REPEATS = {Depth.QUICK: 2, Depth.FULL: 3}
 _PROMPT, _NEW = 32, 48
 _PER_PARAMETER = 2  # a multiplication and an addition a token
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.controllers.answers import Answers
 from app.controllers.experiments.runner import Activity, Runner
 from app.controllers.experiments.sentences import sentence_of
-from app.controllers.experiments.views import Side, differences_of, figures_of
+from app.controllers.experiments.views import VIEWS, Side, differences_of, figures_of
 from app.controllers.experiments.words import (
     depth_rows,
     experiment_row,
@@ -22,8 +22,9 @@ from app.controllers.loss_meter import LossMeter
 from app.controllers.model import ModelController
 from app.experiments.catalogue import BY_NAME, EXPERIMENTS
 from app.experiments.kept import read_runs, remove_run, write_run
-from app.experiments.precision import AGREEMENT, DIVERGENCE
+from app.experiments.precision import AGREEMENT, DIVERGENCE, QUALITY
 from app.experiments.runs import Run
+from app.experiments.spread import series_of, unrest
 from app.experiments.trials import Depth, Subject
 from app.quality.loss import model_key
 from app.tasks import Tasks
@@ -36,6 +37,7 @@ from ui.widgets.throttle import Throttle
 
 _SHOW_MS = 100
 _MOST_KEPT = 200
+_UNREST = 0.25  # repeats that lie further apart than this are worth a word
 
 
 class ExperimentsController(QObject):
@@ -276,4 +278,11 @@ class ExperimentsController(QObject):
         notes = [run_words(run)]
         if not run.is_complete:
             notes.append(tr("Not all of it was measured."))
+        if unrest(run.readings, VIEWS[run.experiment][0].metric) > _UNREST:
+            notes.append(
+                tr("Repeats lie far apart: other programs kept this machine busy. Measure again.")
+            )
+        is_about_quality = run.experiment in {"weights", "kv"}
+        if is_about_quality and QUALITY not in series_of(run.readings):
+            notes.append(tr("What each loses is measured by a thorough run."))
         return "\n".join([*notes, *run.failures])

@@ -3,7 +3,7 @@ from statistics import median
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.experiments.spread import binned, curve, ratio, series_of
+from app.experiments.spread import binned, curve, ratio, series_of, unrest
 from app.experiments.trials import Reading
 
 NUMBERS = st.floats(-1e9, 1e9)
@@ -42,6 +42,14 @@ def test_bins_are_few_and_in_order(values, most):
     places = [place for place, _value in points]
     assert places == sorted(places)
     assert all(min(values) <= value <= max(values) for _place, value in points)
+
+
+def test_repeats_that_lie_apart_are_told_from_those_that_do_not():
+    calm = [Reading("a", x, {"m": v}) for x in (1.0, 2.0) for v in (10.0, 10.5)]
+    busy = [Reading("a", x, {"m": v}) for x in (1.0, 2.0) for v in (10.0, 30.0)]
+    assert unrest(calm, "m") < 0.06
+    assert unrest(busy, "m") > 0.9
+    assert unrest([Reading("a", 1.0, {"m": 1.0})], "m") == 0.0
 
 
 def test_nothing_is_divided_by_nothing():

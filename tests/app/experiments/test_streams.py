@@ -59,7 +59,7 @@ def test_a_gpu_is_measured_against_itself(subject):
 def test_more_streams_than_the_cache_holds_are_not_asked_for(subject):
     tight = replace(subject, info=replace(subject.info, kv_budget_bytes=4 * 1024**2))
     counts = [trial.x for trial in streams.plan(tight)[1:]]
-    assert counts == [1.0]
+    assert set(counts) == {1.0}
 
 
 def test_an_answer_that_never_began_is_no_measurement(subject):
