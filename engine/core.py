@@ -36,7 +36,6 @@ from engine.api import (
     RequestFailed,
     TokensInspected,
 )
-from engine.config import KVGeometry
 from engine.devices import read_gpu_memory
 from engine.errors import (
     EngineError,
@@ -44,7 +43,6 @@ from engine.errors import (
     ModelNotLoadedError,
     OutOfMemoryError,
 )
-from engine.kv.manager import KVManager
 from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.metrics import Clock, MemoryGauge, now_ns, overlap_ns
 from engine.model.batch import ForwardInterruptedError
@@ -290,7 +288,6 @@ class EngineCore:
             kv_kinds=session.kv_kinds,
             is_guessing_at_rest=session.is_guessing_at_rest,
             gpu=read_gpu_memory(torch.cuda) if config.device is Device.CUDA else None,
-            kv_used_bytes=_used_bytes(session.kv, geometry),
         )
 
     def _load_all(
@@ -364,12 +361,6 @@ class EngineCore:
                 )
             )
         raise error
-
-
-def _used_bytes(kv: KVManager, geometry: KVGeometry) -> int:
-    """Bytes of blocks that hold something, of all kinds of layers."""
-    parts = zip(kv.uses, geometry.parts, strict=True)
-    return sum((use.num_live + use.num_cached) * part.bytes_per_block for use, part in parts)
 
 
 def _no_model() -> ModelNotLoadedError:

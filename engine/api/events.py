@@ -218,7 +218,7 @@ class EngineStats:
     ``kv_cached_bytes`` and ``kv_total_bytes`` do. Memory in bytes. ``is_guessing_at_rest``:
     guesses do not pay at present, so none are made. ``runtime_bytes``: the process as it was when
     the engine started, before any model (0: not measured). ``gpu``: its memory, where the model
-    runs on one. ``kv_used_bytes``: of the blocks that hold something, in all layers.
+    runs on one.
     """
 
     at_ns: int
@@ -261,7 +261,6 @@ class EngineStats:
             return self.kv_kinds
         blocks = (self.kv_live_blocks, self.kv_cached_blocks, self.kv_total_blocks)
         return (KVKindStats("full", 0, None, *blocks, self.kv_block_bytes),)
-    kv_used_bytes: int = 0
 
 
 Event = (

@@ -38,7 +38,7 @@ class CacheInspector(QObject):
         self._pace = Throttle("cache-map", self._ask, ASK_MS, self)
         self._ticket: int | None = None  # of the question that is not answered yet
         self._mapped = CacheMapped(0, ())
-        self._gauges: tuple[int, ...] = ()
+        self._gauges: tuple[object, ...] = ()
         chat = sources.sidebar.chat
         page.shown_changed.connect(self._on_shown)
         view.way_chosen.connect(self._on_way_chosen)
@@ -77,13 +77,7 @@ class CacheInspector(QObject):
 
     @Slot(EngineStats)
     def _on_stats(self, stats: EngineStats) -> None:
-        gauges = (
-            stats.kv_live_tokens,
-            stats.kv_live_blocks,
-            stats.kv_cached_blocks,
-            stats.kv_total_blocks,
-            stats.num_running,
-        )
+        gauges = (stats.kv_live_tokens, stats.kv_by_kind, stats.num_running)
         # gauges also follow each question: these alone are no reason for another
         if gauges != self._gauges:
             self._gauges = gauges

@@ -84,6 +84,11 @@ def exceeds(point: RoofPoint) -> bool:
     return max(memory, arithmetic, point.share or 0.0) > _ABOVE
 
 
+def used_bytes(stats: EngineStats) -> int:
+    """Bytes of the cache's blocks that hold something."""
+    return stats.kv_live_bytes + stats.kv_cached_bytes
+
+
 def memory_parts(stats: EngineStats, device: Device) -> list[MemoryPart]:
     """The computer's memory: everything in it, in a fixed order.
 
@@ -92,7 +97,7 @@ def memory_parts(stats: EngineStats, device: Device) -> list[MemoryPart]:
     """
     is_here = device is not Device.CUDA
     weights = stats.weights_bytes if is_here else 0
-    kv = stats.kv_used_bytes if is_here else 0
+    kv = used_bytes(stats) if is_here else 0
     runtime = min(stats.runtime_bytes, stats.process_bytes)
     weights = min(weights, stats.process_bytes - runtime)
     kv = min(kv, stats.process_bytes - runtime - weights)

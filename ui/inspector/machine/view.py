@@ -14,7 +14,12 @@ from ui.i18n import tr
 from ui.inspector.machine.budget import BudgetRow
 from ui.inspector.machine.doing import doing_rows
 from ui.inspector.machine.memory import MemoryPanel
-from ui.inspector.machine.picture import MachinePicture, card_parts, memory_parts
+from ui.inspector.machine.picture import (
+    MachinePicture,
+    card_parts,
+    memory_parts,
+    used_bytes,
+)
 from ui.inspector.machine.roof import (
     ceiling_table,
     chart_points,
@@ -190,5 +195,5 @@ def _reserve_words(stats: EngineStats) -> str:
     return tr(
         "The KV cache may take {all}; {used} of it hold something.",
         all=bytes_quantity(stats.kv_allocated_bytes),
-        used=bytes_quantity(stats.kv_used_bytes),
+        used=bytes_quantity(used_bytes(stats)),
     )

@@ -35,7 +35,6 @@ def stats():
         other_programs_bytes=4096 * MIB,
         total_memory_bytes=16_384 * MIB,
         runtime_bytes=300 * MIB,
-        kv_used_bytes=2 * MIB,
     )
 
 
