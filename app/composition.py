@@ -23,6 +23,7 @@ from app.controllers.inspector.diagnosis import DiagnosisController
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.inspector.kept_reports import KeptReports
 from app.controllers.inspector.machine import MachineInspector
+from app.controllers.inspector.model_profile import ModelProfileController
 from app.controllers.inspector.paints import PaintNotes
 from app.controllers.inspector.remedies import Remedies
 from app.controllers.inspector.sources import InspectorSources
@@ -239,7 +240,9 @@ def _make_inspector(
     DiagnosisController(*cards, application.controllers.chat, inspected, remedies)
     KeptReports(inspected, application.services)
     PaintNotes(views.chat, application.controllers.answers, bridge)
-    AnswerInspector(views.inspector.answer, page, inspected, bridge)
+    answer = views.inspector.answer
+    AnswerInspector(answer, page, inspected, bridge)
+    ModelProfileController(answer.profile, inspected, application.controllers.model, bridge)
     sources = InspectorSources(
         inspected,
         application.controllers.sidebar,

@@ -64,12 +64,20 @@
       <translation>更窄的缓存</translation>
     </message>
     <message>
+      <source>A prompt of {n} tokens: {ms} ms</source>
+      <translation>{n} 个 token 的提示：{ms} ms</translation>
+    </message>
+    <message>
       <source>A small model…</source>
       <translation>小模型…</translation>
     </message>
     <message>
       <source>A token takes {narrow_bytes} of the cache in place of {wide_bytes}.</source>
       <translation>每个 token 占用缓存 {narrow_bytes}，而不是 {wide_bytes}。</translation>
+    </message>
+    <message>
+      <source>A token with {n} before it: {ms} ms</source>
+      <translation>前面有 {n} 个 token 时，每个 token {ms} ms</translation>
     </message>
     <message>
       <source>About the model</source>
@@ -616,6 +624,10 @@
       <translation>导出</translation>
     </message>
     <message>
+      <source>FFN</source>
+      <translation>FFN</translation>
+    </message>
+    <message>
       <source>FP32</source>
       <translation>FP32</translation>
     </message>
@@ -810,6 +822,10 @@
     <message>
       <source>If every head of the model kept a key and a value of its own.</source>
       <translation>假如模型的每个头都各存一份 key 和 value。</translation>
+    </message>
+    <message>
+      <source>Inside the model</source>
+      <translation>模型内部</translation>
     </message>
     <message>
       <source>Inspector</source>
@@ -1070,6 +1086,10 @@
     <message>
       <source>Measured</source>
       <translation>实测</translation>
+    </message>
+    <message>
+      <source>Measured just now on random tokens, {n} steps.</source>
+      <translation>刚刚用随机 token 测得，共 {n} 步。</translation>
     </message>
     <message>
       <source>Measured on this model over {n} tokens: perplexity {perplexity}. There was no room for FP32 beside it to compare with.</source>
@@ -1372,6 +1392,10 @@
       <translation>参数量</translation>
     </message>
     <message>
+      <source>Part</source>
+      <translation>部分</translation>
+    </message>
+    <message>
       <source>Part of the model does not fit on the graphics card: reading it from the computer's memory takes {share:.0%} of each token.</source>
       <translation>模型有一部分放不进显卡：从内存读取它占去每个 token {share:.0%} 的时间。</translation>
     </message>
@@ -1470,6 +1494,10 @@
     <message>
       <source>Python collected garbage</source>
       <translation>Python 在回收垃圾</translation>
+    </message>
+    <message>
+      <source>Q, K and V</source>
+      <translation>Q、K、V</translation>
     </message>
     <message>
       <source>Queue-bound</source>
@@ -1610,6 +1638,10 @@
     <message>
       <source>Runs on this machine</source>
       <translation>本机的历次运行</translation>
+    </message>
+    <message>
+      <source>Runs the model once more with a prompt as long as this one, and for some tokens behind it. Answers go first.</source>
+      <translation>用同样长的提示和其后的几个 token 再运行一次模型。回答优先。</translation>
     </message>
     <message>
       <source>Same next token as in full precision</source>
@@ -1992,6 +2024,10 @@
       <translation>这个模型分成 {count} 个文件，其中缺少 {part}。没有做任何更改；请把它们放在同一个文件夹里。</translation>
     </message>
     <message>
+      <source>The model runs…</source>
+      <translation>模型正在运行…</translation>
+    </message>
+    <message>
       <source>The model that is loaded now gives its memory back first. Other programs hold {size}.</source>
       <translation>已计入当前模型先释放的内存。其他程序占用 {size}。</translation>
     </message>
@@ -2002,6 +2038,10 @@
     <message>
       <source>The model was loaded with another precision since: {lost} tokens were read anew.</source>
       <translation>此后模型以另一种精度加载：{lost} 个 token 重新读取。</translation>
+    </message>
+    <message>
+      <source>The model was not looked through to its end. Ask again.</source>
+      <translation>没能看完整个模型，请再试一次。</translation>
     </message>
     <message>
       <source>The model's chat template could not be applied ({reason}). Your message is kept.</source>
@@ -2192,6 +2232,10 @@
       <translation>token 间隔（ITL）</translation>
     </message>
     <message>
+      <source>Time of each part of the model</source>
+      <translation>模型各部分的用时</translation>
+    </message>
+    <message>
       <source>Time of each token</source>
       <translation>每个 token 的时间</translation>
     </message>
@@ -2364,6 +2408,10 @@
       <translation>排队等待</translation>
     </message>
     <message>
+      <source>Waits until the precisions are measured.</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>Warming up</source>
       <translation>预热中</translation>
     </message>
@@ -2428,10 +2476,6 @@
       <translation>此时模型还读哪些内容。任何消息都不会被删除，每个回答都会说明它没有看到什么。</translation>
     </message>
     <message>
-      <source>What the precisions lose is being measured; wait for the end of that.</source>
-      <translation>正在测量各精度的损失，请等它结束。</translation>
-    </message>
-    <message>
       <source>What these {n} tokens would take</source>
       <translation>这 {n} 个 token 要占多少</translation>
     </message>
@@ -2446,6 +2490,10 @@
     <message>
       <source>Where</source>
       <translation>位置</translation>
+    </message>
+    <message>
+      <source>Where in the model?</source>
+      <translation>花在模型的哪里？</translation>
     </message>
     <message>
       <source>Where it was tried, exactly as many were let in.</source>
@@ -2564,6 +2612,10 @@
       <translation>不属于对话的请求</translation>
     </message>
     <message>
+      <source>all</source>
+      <translation>合计</translation>
+    </message>
+    <message>
       <source>an untitled chat</source>
       <translation>未命名的对话</translation>
     </message>
@@ -2586,6 +2638,14 @@
     <message>
       <source>at most {ms} ms</source>
       <translation>最长 {ms} ms</translation>
+    </message>
+    <message>
+      <source>attention</source>
+      <translation>注意力</translation>
+    </message>
+    <message>
+      <source>attention's products</source>
+      <translation>注意力的矩阵乘</translation>
     </message>
     <message>
       <source>battery</source>
@@ -2688,6 +2748,10 @@
       <translation>先前的回答</translation>
     </message>
     <message>
+      <source>embedding</source>
+      <translation>嵌入</translation>
+    </message>
+    <message>
       <source>en</source>
       <translation>zh_CN</translation>
     </message>
@@ -2740,6 +2804,10 @@
       <translation>个数</translation>
     </message>
     <message>
+      <source>head</source>
+      <translation>输出头</translation>
+    </message>
+    <message>
       <source>id {number}</source>
       <translation>id {number}</translation>
     </message>
@@ -2770,6 +2838,10 @@
     <message>
       <source>kept, no chat's</source>
       <translation>保留，无所属</translation>
+    </message>
+    <message>
+      <source>layer {n}</source>
+      <translation>第 {n} 层</translation>
     </message>
     <message>
       <source>load</source>
@@ -2804,10 +2876,6 @@
       <translation>模型已重新加载</translation>
     </message>
     <message>
-      <source>n-grams, random text</source>
-      <translation>n-gram，随机文本</translation>
-    </message>
-    <message>
       <source>no answer in time</source>
       <translation>迟迟没有响应</translation>
     </message>
@@ -2822,6 +2890,10 @@
     <message>
       <source>none loaded</source>
       <translation>未加载</translation>
+    </message>
+    <message>
+      <source>norms</source>
+      <translation>归一化</translation>
     </message>
     <message>
       <source>not stated</source>
@@ -2876,6 +2948,10 @@
       <translation>本机已有</translation>
     </message>
     <message>
+      <source>other</source>
+      <translation>其他</translation>
+    </message>
+    <message>
       <source>other chats</source>
       <translation>其他对话</translation>
     </message>
@@ -2890,6 +2966,10 @@
     <message>
       <source>other programs</source>
       <translation>其他程序</translation>
+    </message>
+    <message>
+      <source>output product</source>
+      <translation>输出投影</translation>
     </message>
     <message>
       <source>owner/name</source>
@@ -2916,12 +2996,20 @@
       <translation>预填充 {rate}</translation>
     </message>
     <message>
+      <source>prompt (ms)</source>
+      <translation>提示 (ms)</translation>
+    </message>
+    <message>
       <source>prose</source>
       <translation>普通文章</translation>
     </message>
     <message>
       <source>queue</source>
       <translation>排队</translation>
+    </message>
+    <message>
+      <source>random text, with n-grams</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>reached the token limit</source>
@@ -2952,8 +3040,20 @@
       <translation>可容纳 {n} 个 token</translation>
     </message>
     <message>
+      <source>rotation, cache</source>
+      <translation>旋转与写缓存</translation>
+    </message>
+    <message>
       <source>sample</source>
       <translation>采样</translation>
+    </message>
+    <message>
+      <source>sampling</source>
+      <translation>采样</translation>
+    </message>
+    <message>
+      <source>sampling, other</source>
+      <translation>采样与其他</translation>
     </message>
     <message>
       <source>saving mode</source>
@@ -3050,6 +3150,10 @@
     <message>
       <source>token</source>
       <translation>token</translation>
+    </message>
+    <message>
+      <source>token (ms)</source>
+      <translation>token (ms)</translation>
     </message>
     <message>
       <source>token {n}: {ms} ms, {cause}</source>
@@ -3504,6 +3608,10 @@
     <message>
       <source>{title}, special</source>
       <translation>{title}，特殊</translation>
+    </message>
+    <message>
+      <source>{title}, {share} of it {name}.</source>
+      <translation>{title}，其中 {share} 是{name}。</translation>
     </message>
     <message>
       <source>{total} prompt tokens</source>

@@ -28,7 +28,7 @@ _HEIGHT = 150
 _NS_PER_MS = 1_000_000
 _NOTHING = Table((), (), ())
 _MARK = 4.0
-_HEADROOM = 1.5
+_HEADROOM = 1.8
 _PERCENTILES = ("p50", "p95", "p99")
 
 

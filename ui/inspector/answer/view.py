@@ -12,6 +12,7 @@ from ui.i18n import tr
 from ui.inspector.answer.export_row import ExportRow
 from ui.inspector.answer.itl import ItlSection
 from ui.inspector.answer.lanes import pipeline_of
+from ui.inspector.answer.profile import ProfileSection
 from ui.inspector.answer.timing import TimingSection
 from ui.theme import ThemeSource, set_look
 
@@ -45,6 +46,8 @@ class AnswerView(QWidget):
         self._column.addWidget(self.export)
         self.itl = ItlSection(themes, self)
         self._itl_part = self._add_section(tr("Between tokens (ITL)"), self.itl)
+        self.profile = ProfileSection(themes, self)
+        self._add_section(tr("Inside the model"), self.profile)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 14, MARGIN, 24)
         layout.addWidget(self._nothing)
