@@ -38,12 +38,16 @@ class NativeStep:
 
     def __init__(self, step: DecodeStep) -> None:
         self._step = step
+        self._storage: PagedStorage | None = None
+        self._caches: Sequence[StepCache] = ()  # of the storage; none: it cannot be read
 
     def can_read(self, storage: PagedStorage) -> bool:
         """Whether the core reads this cache in place."""
-        if isinstance(storage, SplitStorage):
-            return False
-        return all(cache.is_readable for cache in _caches_of(storage))
+        if storage is not self._storage:
+            caches = () if isinstance(storage, SplitStorage) else _caches_of(storage)
+            is_readable = all(cache.is_readable for cache in caches)
+            self._storage, self._caches = storage, caches if is_readable else ()
+        return bool(self._caches)
 
     def run(
         self,
@@ -56,7 +60,7 @@ class NativeStep:
     ) -> torch.Tensor:
         """Append K and V to ``storage`` and return logits as the head gives them, [R, vocab_size].
 
-        ``embedded``: float32 [T, hidden]; ``tables`` hold all positions of the batch. What each
+        ``can_read(storage)`` must be true. ``embedded``: float32 [T, hidden]; ``tables`` hold all positions of the batch. What each
         part takes goes to ``clock``. Raises ForwardInterruptedError when ``interrupted()`` is true
         between two layers.
         """
@@ -71,7 +75,9 @@ class NativeStep:
             rotations=[RotaryRows(*table.halves) for table in tables],
             part_ns=None if clock is None else clock.address,
         )
-        first, *more = _caches_of(storage)
+        if not self.can_read(storage):
+            raise ValueError("the core does not read this cache")
+        first, *more = self._caches
         windows = [
             StepWindow(cache, batch.slots_of(group), [s.table(group) for s in batch.segments])
             for group, cache in enumerate(more, start=1)
