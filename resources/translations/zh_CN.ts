@@ -2409,7 +2409,7 @@
     </message>
     <message>
       <source>Waits until the precisions are measured.</source>
-      <translation type="unfinished" />
+      <translation>正在测量各精度，等它结束后继续。</translation>
     </message>
     <message>
       <source>Warming up</source>
@@ -3009,7 +3009,7 @@
     </message>
     <message>
       <source>random text, with n-grams</source>
-      <translation type="unfinished" />
+      <translation>随机文本（n-gram）</translation>
     </message>
     <message>
       <source>reached the token limit</source>

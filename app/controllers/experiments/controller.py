@@ -1,30 +1,23 @@
 """The page of experiments: what can be started, how it goes, and which runs are shown."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.answers import Answers
+from app.controllers.experiments.results import shown_pair, shown_run
 from app.controllers.experiments.runner import Activity, Runner
-from app.controllers.experiments.sentences import sentence_of
-from app.controllers.experiments.views import VIEWS, Side, differences_of, figures_of
-from app.controllers.experiments.words import (
-    depth_rows,
-    experiment_row,
-    names_of,
-    run_words,
-)
+from app.controllers.experiments.views import Side, figures_of
+from app.controllers.experiments.words import SEPARATOR, depth_rows, experiment_row, run_words
 from app.controllers.failures import words_for_error
 from app.controllers.loss_meter import LossMeter
 from app.controllers.model import ModelController
 from app.experiments.catalogue import BY_NAME, EXPERIMENTS
 from app.experiments.kept import read_runs, remove_run, write_run
-from app.experiments.precision import AGREEMENT, DIVERGENCE, QUALITY
+from app.experiments.precision import AGREEMENT, DIVERGENCE
 from app.experiments.runs import Run
-from app.experiments.spread import series_of, unrest
 from app.experiments.trials import Depth, Subject
 from app.quality.loss import model_key
 from app.tasks import Tasks
@@ -37,7 +30,6 @@ from ui.widgets.throttle import Throttle
 
 _SHOW_MS = 100
 _MOST_KEPT = 200
-_UNREST = 0.25  # repeats that lie further apart than this are worth a word
 
 
 class ExperimentsController(QObject):
@@ -67,7 +59,7 @@ class ExperimentsController(QObject):
         self._name = EXPERIMENTS[0].name
         self._chosen, self._other = "", ""
         self._info: ModelInfo | None = None
-        self._show_soon = Throttle("experiments", self._show, _SHOW_MS, self)
+        self._show_soon = Throttle("experiments", self._show_progress, _SHOW_MS, self)
         page.chosen.connect(self._on_chosen)
         page.details.run_requested.connect(self.run)
         page.details.stop_requested.connect(runner.stop)
@@ -78,7 +70,8 @@ class ExperimentsController(QObject):
         runner.changed.connect(self._show_soon.call)
         runner.ended.connect(self._on_ended)
         model.changed.connect(self._on_model)
-        answers.generating_changed.connect(self._on_generating)
+        answers.generating_changed.connect(self._on_others)
+        meter.changed.connect(self._on_others)
         page.set_experiments(
             [experiment_row(experiment.name) for experiment in EXPERIMENTS], depth_rows()
         )
@@ -118,8 +111,7 @@ class ExperimentsController(QObject):
         self._info = info
         self._chosen, self._other = "", ""
         subject = Subject(info, Depth(depth), losses)
-        is_held = bool(self._answers.generating())
-        self._runner.start(BY_NAME[self._name], subject, is_held=is_held)
+        self._runner.start(BY_NAME[self._name], subject, is_held=self._must_wait())
         self._show()
 
     @Slot(str)
@@ -180,12 +172,16 @@ class ExperimentsController(QObject):
         self._show_soon.call()
 
     @Slot()
-    def _on_generating(self) -> None:
-        if self._answers.generating():
+    def _on_others(self) -> None:
+        if self._must_wait():
             self._runner.hold()
         else:
             self._runner.release()
         self._show_soon.call()
+
+    def _must_wait(self) -> bool:
+        """Whether the user waits for something else: a measurement would be disturbed."""
+        return bool(self._answers.generating()) or self._meter.measuring is not None
 
     def _in_background(self, work: Callable[[], None]) -> None:
         if self._tasks is not None:
@@ -207,82 +203,48 @@ class ExperimentsController(QObject):
             return tr("The model is being loaded.")
         if self._model.info is None:
             return tr("Load a model first.")
-        if self._meter.measuring is not None:
-            return tr("What the precisions lose is being measured; wait for the end of that.")
         return ""
 
     def _show(self) -> None:
-        runner, past = self._runner, self._page.details.past
-        running = runner.experiment
-        self._page.show_state(
-            RunState(
-                reason=self._reason(),
-                running="" if running is None else running.name,
-                part=runner.part if running is not None else 0.0,
-                words="" if running is None else self._progress_words(),
-            )
-        )
+        """All of it; what goes on alone is shown by ``_show_progress``, many times a second."""
         rows = [RunRow(r.run_id, run_words(r)) for r in self._runs if r.experiment == self._name]
-        past.show_runs(rows, self._chosen, self._other)
-        self._page.details.show_result(self._result())
+        self._page.details.past.show_runs(rows, self._chosen, self._other)
+        first, other = self._run(self._chosen), self._run(self._other)
+        if first is None:
+            self._page.details.show_result(Shown())
+        elif other is None:
+            self._page.details.show_result(shown_run(first))
+        else:
+            self._page.details.show_result(shown_pair(first, other))
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        runner, running = self._runner, self._runner.experiment
+        if running is None:
+            self._page.show_state(RunState(self._reason()))
+            return
+        words = self._progress_words()
+        self._page.show_state(RunState(self._reason(), running.name, runner.part, words))
+        if running.name == self._name and not self._chosen:
+            figures = figures_of(self._name, [Side(runner.readings)])
+            self._page.details.show_result(Shown(self._name, figures))
 
     def _progress_words(self) -> str:
         runner = self._runner
         if runner.activity is Activity.HELD:
-            return tr("The chat goes first. The point under way will be measured again.")
+            if self._answers.generating():
+                return tr("The chat goes first. The point under way will be measured again.")
+            return tr("Waits until the precisions are measured.")
         number, count = runner.place
         words = (
             tr("{number} of {count}", number=number, count=count) if number else tr("Warming up")
         )
         if (left := runner.seconds_left) is not None:
-            words += " · " + tr("{time} left", time=about_time(left))
+            words += SEPARATOR + tr("{time} left", time=about_time(left))
         if runner.num_repeated:
-            words += " · " + tr_n(
+            words += SEPARATOR + tr_n(
                 "{n} point was measured again, because the chat went first",
                 "{n} points were measured again, because the chat went first",
                 runner.num_repeated,
             )
         return words
-
-    def _result(self) -> Shown:
-        running = self._runner.experiment
-        if running is not None and running.name == self._name and not self._chosen:
-            readings = self._runner.readings
-            return Shown(self._name, figures_of(self._name, [Side(readings)]))
-        first, other = self._run(self._chosen), self._run(self._other)
-        if first is None:
-            return Shown()
-        if other is not None:
-            return self._comparison(first, other)
-        sentence = sentence_of(self._name, first.readings)
-        shown = Shown(first.run_id, figures_of(self._name, [Side(first.readings)]), sentence)
-        return replace(shown, notes=self._notes(first))
-
-    def _comparison(self, first: Run, other: Run) -> Shown:
-        names = names_of(first, other)
-        sides = [Side(run.readings, name) for run, name in zip((first, other), names, strict=True)]
-        sentences = [
-            f"{side.name}: {words}"
-            for side in sides
-            if (words := sentence_of(self._name, side.readings))
-        ]
-        return Shown(
-            f"{first.run_id}-{other.run_id}",
-            figures_of(self._name, sides),
-            "\n".join(sentences),
-            differences=differences_of(self._name, first, other),
-        )
-
-    @staticmethod
-    def _notes(run: Run) -> str:
-        notes = [run_words(run)]
-        if not run.is_complete:
-            notes.append(tr("Not all of it was measured."))
-        if unrest(run.readings, VIEWS[run.experiment][0].metric) > _UNREST:
-            notes.append(
-                tr("Repeats lie far apart: other programs kept this machine busy. Measure again.")
-            )
-        is_about_quality = run.experiment in {"weights", "kv"}
-        if is_about_quality and QUALITY not in series_of(run.readings):
-            notes.append(tr("What each loses is measured by a thorough run."))
-        return "\n".join([*notes, *run.failures])

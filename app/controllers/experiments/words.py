@@ -79,7 +79,7 @@ _METRICS: Mapping[str, tuple[str, Kind]] = {
 _PLACES: Mapping[str, str] = {
     Text.REPEATING.value: mark("repeating text"),
     Text.PROSE.value: mark("prose"),
-    guessing.NGRAMS: mark("n-grams, random text"),
+    guessing.NGRAMS: mark("random text, with n-grams"),
 }
 _KV_WORDS = {
     "float32": "FP32",

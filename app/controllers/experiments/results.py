@@ -1,0 +1,50 @@
+"""One run as the page shows it, and two over each other."""
+
+from app.controllers.experiments.sentences import sentence_of
+from app.controllers.experiments.views import VIEWS, Side, differences_of, figures_of
+from app.controllers.experiments.words import names_of, run_words
+from app.experiments.precision import QUALITY
+from app.experiments.runs import Run
+from app.experiments.spread import series_of, unrest
+from ui.experiments.rows import Shown
+from ui.i18n import tr
+
+_UNREST = 0.25  # repeats that lie further apart than this are worth a word
+_ABOUT_QUALITY = frozenset({"weights", "kv"})
+
+
+def shown_run(run: Run) -> Shown:
+    """Charts, the sentence, and what is to be known of the run."""
+    name, readings = run.experiment, run.readings
+    figures = figures_of(name, [Side(readings)])
+    return Shown(run.run_id, figures, sentence_of(name, readings), _notes(run))
+
+
+def shown_pair(first: Run, other: Run) -> Shown:
+    """Both in the same charts, a sentence each, and a table of what differs."""
+    names = names_of(first, other)
+    sides = [Side(run.readings, name) for run, name in zip((first, other), names, strict=True)]
+    sentences = [
+        f"{side.name}: {words}"
+        for side in sides
+        if (words := sentence_of(first.experiment, side.readings))
+    ]
+    return Shown(
+        f"{first.run_id}-{other.run_id}",
+        figures_of(first.experiment, sides),
+        "\n".join(sentences),
+        differences=differences_of(first.experiment, first, other),
+    )
+
+
+def _notes(run: Run) -> str:
+    notes = [run_words(run)]
+    if not run.is_complete:
+        notes.append(tr("Not all of it was measured."))
+    if unrest(run.readings, VIEWS[run.experiment][0].metric) > _UNREST:
+        notes.append(
+            tr("Repeats lie far apart: other programs kept this machine busy. Measure again.")
+        )
+    if run.experiment in _ABOUT_QUALITY and QUALITY not in series_of(run.readings):
+        notes.append(tr("What each loses is measured by a thorough run."))
+    return "\n".join([*notes, *run.failures])
