@@ -31,6 +31,7 @@ from tests.helpers.decoding import (
     make_storage,
     never,
 )
+from tests.helpers.windowed import Served, window_geometry
 
 pytestmark = pytest.mark.oracle
 
@@ -120,6 +121,31 @@ def test_a_batch_computes_what_single_requests_do(pair: Pair) -> None:
     )
     expected = torch.cat((pair.expected[30:45], pair.expected[:5]))
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("lengths", [(14, 3, 1), (1,)], ids=str)
+def test_windows_give_back_what_they_left_behind(pair: Pair, lengths: tuple[int, ...]) -> None:
+    config = pair.decoder.config
+    geometry = window_geometry(config, num_blocks=12, window_blocks=9, block_size=4, chunk=14)
+    served = Served(pair.decoder, geometry)
+    served.open("a", pair.ids)
+    logits = served.finish("a", pair.ids, lengths)
+    torch.testing.assert_close(logits, pair.expected, atol=1e-4, rtol=1e-4)
+    is_marked = config.model_type in {"cohere2", "gpt_oss"}
+    assert is_marked == any(group.window for group in geometry.groups)
+    for use in served.kv.uses:
+        assert use.num_live <= 5 if use.window else use.num_live == 12
+
+
+def test_windows_on_two_devices(pair: Pair) -> None:
+    decoder = build(pair.folder, plan=DevicePlan(torch.device("cpu", 0), cpu_layers=2))
+    config = decoder.config
+    geometry = window_geometry(config, num_blocks=12, window_blocks=9, block_size=4, chunk=14)
+    served = Served(decoder, geometry)
+    served.storage = SplitStorage(geometry, ((CPU, 2), (CPU, config.num_layers - 2)))
+    served.open("a", pair.ids)
+    logits = served.finish("a", pair.ids, (14, 1))
+    torch.testing.assert_close(logits, pair.expected, atol=1e-4, rtol=1e-4)
 
 
 def test_layers_on_two_devices_compute_the_same(pair: Pair) -> None:
