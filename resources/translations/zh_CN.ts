@@ -148,6 +148,10 @@
       <translation>回答仍为自由文本。</translation>
     </message>
     <message>
+      <source>Answers to random text soon repeat themselves, and guessing is at its best there. With a draft chosen in the settings, real texts are measured.</source>
+      <translation>对随机文本的回答很快会自我重复，此时猜测最为有利。在设置中选择草稿后，会用真实文本测量。</translation>
+    </message>
+    <message>
       <source>Answers with room at once</source>
       <translation>可同时容纳的回答数</translation>
     </message>
@@ -1484,6 +1488,10 @@
       <translation>提示</translation>
     </message>
     <message>
+      <source>Prompt: {total} tokens, all of them computed</source>
+      <translation>提示：{total} 个 token，全部重新计算</translation>
+    </message>
+    <message>
       <source>Prompt: {total} tokens, {cached} from the cache (hatched), {computed} computed</source>
       <translation>提示：{total} 个 token，{cached} 个来自缓存（斜线），{computed} 个重新计算</translation>
     </message>
@@ -2684,6 +2692,10 @@
       <translation>计算值</translation>
     </message>
     <message>
+      <source>cause not known</source>
+      <translation>原因不明</translation>
+    </message>
+    <message>
       <source>chat template</source>
       <translation>对话模板</translation>
     </message>
@@ -2902,10 +2914,6 @@
     <message>
       <source>nothing</source>
       <translation>无</translation>
-    </message>
-    <message>
-      <source>nothing that was watched explains it</source>
-      <translation>已监测的因素都解释不了</translation>
     </message>
     <message>
       <source>now</source>
@@ -3284,6 +3292,10 @@
       <translation>在{text}上为 {factor} 倍</translation>
     </message>
     <message>
+      <source>{first} {second}</source>
+      <translation>{first}{second}</translation>
+    </message>
+    <message>
       <source>{folder} cannot be read ({reason}). Check its permissions.</source>
       <translation>无法读取 {folder}（{reason}）。请检查其权限。</translation>
     </message>
@@ -3304,8 +3316,8 @@
       <translation>{heads}，KV 头 {kv_heads}</translation>
     </message>
     <message>
-      <source>{kind} so far</source>
-      <translation>目前{kind}</translation>
+      <source>{kind} (so far)</source>
+      <translation>{kind}（目前）</translation>
     </message>
     <message>
       <source>{layers} layers, {heads} heads, {kv_heads} KV heads</source>

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui.charts.figures import Table
+from ui.theme import set_look
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -26,6 +27,7 @@ class ChartTable(QTableWidget):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
+        set_look(self, "figures")
 
     def set_table(self, table: Table) -> None:
         """Show these rows."""
@@ -42,7 +44,8 @@ class ChartTable(QTableWidget):
                 self.setItem(row, column, item)
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setStretchLastSection(True)
+        if self.columnCount():
+            header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.fit()
 
     def fit(self) -> None:

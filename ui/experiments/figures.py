@@ -94,12 +94,13 @@ class Figures(QWidget):
     # ------------------------------------------------------------------ inside
 
     def _make_charts(self, figures: Sequence[Figure]) -> None:
-        for chart in self._charts:
-            self._grid.removeWidget(chart)
-            chart.deleteLater()
-        for title, table in self._tables:
-            title.deleteLater()
-            table.deleteLater()
+        gone: list[QWidget] = [*self._charts]
+        for pair in self._tables:
+            gone += pair
+        for widget in gone:
+            widget.hide()
+            widget.setParent(None)
+            widget.deleteLater()
         self._charts, self._tables = [], []
         for figure in figures:
             is_bars = isinstance(figure, BarFigure)

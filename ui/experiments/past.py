@@ -46,7 +46,7 @@ class PastRuns(QWidget):
         self._with.setWordWrap(False)
         self.other = QComboBox(self)
         self.other.setAccessibleName(tr("Compare with"))
-        self.other.setMinimumContentsLength(16)
+        self.other.setMinimumContentsLength(30)
         self.other.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )

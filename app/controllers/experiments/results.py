@@ -2,7 +2,8 @@
 
 from app.controllers.experiments.sentences import sentence_of
 from app.controllers.experiments.views import VIEWS, Side, differences_of, figures_of
-from app.controllers.experiments.words import names_of, run_words
+from app.controllers.experiments.words import names_of
+from app.experiments.guessing import NGRAMS
 from app.experiments.precision import QUALITY
 from app.experiments.runs import Run
 from app.experiments.spread import series_of, unrest
@@ -38,7 +39,7 @@ def shown_pair(first: Run, other: Run) -> Shown:
 
 
 def _notes(run: Run) -> str:
-    notes = [run_words(run)]
+    notes = []
     if not run.is_complete:
         notes.append(tr("Not all of it was measured."))
     if unrest(run.readings, VIEWS[run.experiment][0].metric) > _UNREST:
@@ -47,4 +48,11 @@ def _notes(run: Run) -> str:
         )
     if run.experiment in _ABOUT_QUALITY and QUALITY not in series_of(run.readings):
         notes.append(tr("What each loses is measured by a thorough run."))
+    if any(reading.label == NGRAMS for reading in run.readings):
+        notes.append(
+            tr(
+                "Answers to random text soon repeat themselves, and guessing is at its best there. "
+                "With a draft chosen in the settings, real texts are measured."
+            )
+        )
     return "\n".join([*notes, *run.failures])

@@ -19,6 +19,11 @@ def sentence_of(name: str, readings: tuple[Reading, ...]) -> str:
     return _SENTENCES[name](found) if found else ""
 
 
+def _both(first: str, second: str) -> str:
+    """Two sentences; between them stands what the language puts there."""
+    return tr("{first} {second}", first=first, second=second)
+
+
 def _ms(found: Findings, name: str) -> str:
     return words_of(Kind.DURATION, found[name])
 
@@ -94,12 +99,15 @@ def _streams(found: Findings) -> str:
     )
     if "one_use" not in found:
         return words
-    return f"{words} " + tr(
-        "One answer uses ~{one} of the arithmetic this machine can do, {count} use ~{all}: the "
-        "weights are read once for all of them.",
-        one=words_of(Kind.SHARE, found["one_use"]),
-        all=words_of(Kind.SHARE, found["all_use"]),
-        count=_tokens(found, "streams"),
+    return _both(
+        words,
+        tr(
+            "One answer uses ~{one} of the arithmetic this machine can do, {count} use ~{all}: the "
+            "weights are read once for all of them.",
+            one=words_of(Kind.SHARE, found["one_use"]),
+            all=words_of(Kind.SHARE, found["all_use"]),
+            count=_tokens(found, "streams"),
+        ),
     )
 
 
@@ -115,10 +123,11 @@ def _capacity(found: Findings) -> str:
     if "off" not in found:
         return words
     if found["off"] == 0:
-        return f"{words} " + tr("Where it was tried, exactly as many were let in.")
-    return f"{words} " + tr(
+        return _both(words, tr("Where it was tried, exactly as many were let in."))
+    off = tr(
         "Where it was tried, the number let in differed by at most {n}.", n=f"{found['off']:.0f}"
     )
+    return _both(words, off)
 
 
 def _narrower(found: Findings, kinds: tuple[str, ...], memory: str) -> str:
@@ -133,14 +142,15 @@ def _narrower(found: Findings, kinds: tuple[str, ...], memory: str) -> str:
         wide_rate=words_of(Kind.RATE, found["wide_rate"]),
         factor=f"{found['times']:.2f}",
     )
-    words += f" {memory}"
-    if "agreement" in found:
-        words += " " + tr(
-            "With {narrow}, {share} of the next tokens are those of full precision.",
-            narrow=narrow,
-            share=words_of(Kind.SHARE, found["agreement"]),
-        )
-    return words
+    words = _both(words, memory)
+    if "agreement" not in found:
+        return words
+    agreement = tr(
+        "With {narrow}, {share} of the next tokens are those of full precision.",
+        narrow=narrow,
+        share=words_of(Kind.SHARE, found["agreement"]),
+    )
+    return _both(words, agreement)
 
 
 def _weights(found: Findings) -> str:
@@ -168,7 +178,7 @@ def _guessing(found: Findings) -> str:
     ]
     words = tr("With tokens guessed ahead, answers come {parts}.", parts=", ".join(parts))
     if all(name in found for name in (Text.REPEATING.value, Text.PROSE.value)):
-        words += " " + tr("Text that repeats itself is easy to guess. No answer changes.")
+        return _both(words, tr("Text that repeats itself is easy to guess. No answer changes."))
     return words
 
 

@@ -13,7 +13,7 @@ from app.controllers.experiments.words import (
 )
 from app.experiments import caching, capacity, chunks, guessing, precision, prompt_length, streams
 from app.experiments.answer_length import ITL
-from app.experiments.runs import Run, differences
+from app.experiments.runs import Difference, Run, differences
 from app.experiments.spread import Spread, curve, series_of
 from app.experiments.trials import Reading
 from ui.charts.figures import (
@@ -32,6 +32,7 @@ from ui.experiments.rows import Figure
 from ui.i18n import mark, tr
 
 CALCULATED = frozenset({capacity.CALCULATED})
+_MOST_OF_A_CURVE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,18 +164,32 @@ def _bar(spread: Spread | None) -> Bar | None:
     return Bar(spread.middle, spread.low, spread.high)
 
 
+def _few(found: Sequence[Difference]) -> list[Difference]:
+    """At most some of each curve, its end among them."""
+    curves: dict[tuple[str, str], list[Difference]] = {}
+    for each in found:
+        curves.setdefault((each.metric, each.series), []).append(each)
+    few = []
+    for curve_of in curves.values():
+        step = -(-len(curve_of) // _MOST_OF_A_CURVE)
+        few += curve_of[::-1][::step][::-1]
+    return few
+
+
 def differences_of(experiment: str, first: Run, second: Run) -> Table:
-    """Every value that both runs have, side by side, and the change."""
+    """Values that both runs have, side by side, and the change; some of each long curve."""
     views = {view.metric: view for view in VIEWS[experiment]}
     sides = [_prepared(experiment, Side(run.readings)).readings for run in (first, second)]
     rows, values = [], []
-    for each in differences(sides[0], sides[1], tuple(views)):
+    for each in _few(differences(sides[0], sides[1], tuple(views))):
         view, kind = views[each.metric], metric_kind(each.metric)
         series = series_words(each.series)
         what = metric_words(each.metric) + (f" ({series})" if series else "")
         place = label_words(each.label) if each.label else words_of(view.x_kind, each.x)
         change = "" if each.change is None else f"{100 * each.change:+.1f}%"
-        rows.append((what, place, words_of(kind, each.first), words_of(kind, each.second), change))
+        mark = "~" if view.is_calculated or each.series in CALCULATED else ""
+        sides_words = [mark + words_of(kind, value) for value in (each.first, each.second)]
+        rows.append((what, place, *sides_words, change))
         plain = "" if each.change is None else f"{each.change:.4g}"
         values.append((what, place, f"{each.first:.6g}", f"{each.second:.6g}", plain))
     headings = (tr("What"), tr("Where"), *names_of(first, second), tr("Change"))
