@@ -23,6 +23,7 @@ from engine.api import (
     Event,
     Failure,
     GenerationRequest,
+    KVKindStats,
     InspectTokens,
     LoadProgress,
     LoadStage,
@@ -108,6 +109,11 @@ class EngineCore:
     def info(self) -> ModelInfo | None:
         """The loaded model; None while there is none."""
         return None if self._session is None else self._session.model.info
+
+    @property
+    def kv_kinds(self) -> tuple[KVKindStats, ...]:
+        """How the cache of each kind of layers is used; empty while there is no model."""
+        return () if self._session is None else self._session.kv_kinds
 
     @property
     def has_work(self) -> bool:

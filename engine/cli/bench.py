@@ -22,7 +22,7 @@ from dataclasses import replace
 
 import psutil
 
-from engine.api import GenerationRequest, ModelInfo, ModelOptions, SamplingParams
+from engine.api import GenerationRequest, KVKindStats, ModelInfo, ModelOptions, SamplingParams
 from engine.cli.arguments import model_options
 from engine.cli.mixed import Mixed
 from engine.cli.session import Answer, Session, itl_ms
@@ -41,12 +41,13 @@ def run_bench(options: argparse.Namespace) -> int:
         print(json.dumps(result) if options.json else _table(result))
         return 0
     session = _load(bench_options(options))
-    check_room(session.info, options)
+    check_room(session.info, options, session.kv_kinds)
     prompt, new = min(_WARM_UP_PROMPT, options.prompt_tokens), _WARM_UP_NEW
     _measure(session, _prompts(rng, session.info, options.streams, prompt), new)
     prompts = _prompts(rng, session.info, options.streams, options.prompt_tokens)
     start_ns, answers = _measure(session, prompts, options.new_tokens)
     result = _report(session.info, options, start_ns, answers)
+    result |= report_cache(session.kv_kinds)
     if session.info.draft:
         guessed = _measure(session, prompts, options.new_tokens, guess_ahead=True)[1]
         result |= compare_guessing(answers, guessed)
@@ -121,8 +122,13 @@ def _write_nothing(_text: str) -> None:
     return
 
 
-def check_room(info: ModelInfo, options: argparse.Namespace) -> None:
-    """Raise InvalidRequestError where a stream would end early, wait, or be preempted."""
+def check_room(
+    info: ModelInfo, options: argparse.Namespace, kinds: Sequence[KVKindStats] = ()
+) -> None:
+    """Raise InvalidRequestError where a stream would end early, wait, or be preempted.
+
+    ``kinds``: the caches; none: one for all layers.
+    """
     each = options.prompt_tokens + options.new_tokens + 1
     if each > info.context_length:
         raise InvalidRequestError(
@@ -132,6 +138,10 @@ def check_room(info: ModelInfo, options: argparse.Namespace) -> None:
         )
     size = info.kv_block_size
     blocks = info.kv_budget_bytes // (info.kv_bytes_per_token * size)
+    if kinds:
+        blocks = kinds[0].total_blocks
+    if kinds and kinds[0].window is not None:
+        return  # windows alone hold texts of any length
     # the scheduler keeps a block free for each stream that runs when it admits another
     needed = options.streams * math.ceil(each / size) + options.streams - 1
     if needed > blocks:
@@ -167,6 +177,24 @@ def _report(
         "kv": info.kv_dtype,
         "kv_bytes_per_token": info.kv_bytes_per_token,
         "peak_rss_bytes": peak_rss_bytes(),
+    }
+
+
+def report_cache(kinds: Sequence[KVKindStats]) -> dict[str, object]:
+    """Bytes of the streams' cache when all had their last tokens, and of each kind of layers."""
+    live = [kind.live_blocks * kind.block_bytes for kind in kinds]
+    return {
+        "kv_live_bytes": sum(live),
+        "kv_kinds": [
+            {
+                "kind": kind.kind,
+                "layers": kind.layers,
+                "window": kind.window,
+                "live_bytes": num_bytes,
+                "total_bytes": kind.total_blocks * kind.block_bytes,
+            }
+            for kind, num_bytes in zip(kinds, live, strict=True)
+        ],
     }
 
 
@@ -219,5 +247,5 @@ def _shown(value: object) -> str:
     if isinstance(value, dict):
         return "  ".join(f"{name} {_shown(part)}" for name, part in value.items())
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        return ", ".join(map(_shown, value))
     return str(value)

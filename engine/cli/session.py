@@ -13,6 +13,7 @@ from engine.api import (
     Finished,
     FinishReason,
     GenerationRequest,
+    KVKindStats,
     LoadProgress,
     ModelFailed,
     ModelInfo,
@@ -123,6 +124,7 @@ class Session:
         if info is None:
             raise EngineError("The model did not load; try again.")
         self.info = info
+        self.kv_kinds: tuple[KVKindStats, ...] = self._core.kv_kinds
 
     def next_id(self) -> str:
         """A request id not used before."""
@@ -137,7 +139,8 @@ class Session:
         """Run requests together until all are finished, and return their answers in order.
 
         ``on_text`` gets text as it comes. Once ``is_stopped()`` is true, what runs is cancelled.
-        Raises an EngineError when a request fails.
+        Raises an EngineError when a request fails. ``kv_kinds`` tells how the cache was used last
+        while all of them ran.
         """
         answers: dict[str, Answer] = {}
         try:
@@ -145,6 +148,8 @@ class Session:
                 answers[request.request_id] = Answer()
                 self._take(self._core.submit(request), answers, on_text)
             while any(answer.finish_reason is None for answer in answers.values()):
+                if all(answer.finish_reason is None for answer in answers.values()):
+                    self.kv_kinds = self._core.kv_kinds
                 events = self._core.step(is_stopped)
                 self._take(events, answers, on_text)
                 if is_stopped():
