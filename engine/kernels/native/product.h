@@ -4,9 +4,13 @@
 #include <cstdint>
 
 #include "layout.h"
+#include "target.h"
 #include "team.h"
 
 namespace tt {
+
+constexpr int64_t kNearBytes = 32 << 10;  // of a block
+constexpr int64_t kFarBytes = 4 << 10;
 
 // Quantise row `m`; load(k) returns the 16 values from column k on.
 template <class V, class Load>
@@ -37,7 +41,7 @@ struct GroupWeights {
     typename V::F scales;
     typename V::F offsets;
 
-    void load(const uint8_t* block, const BlockLayout& layout, int64_t g) {
+    TT_INLINE void load(const uint8_t* block, const BlockLayout& layout, int64_t g) {
         const uint8_t* q = block + g * layout.group_bytes;
         const uint8_t* s = block + layout.groups * layout.group_bytes + g * layout.scale_bytes;
         if constexpr (Kind == TT_INT4) {
@@ -57,49 +61,68 @@ struct GroupWeights {
     }
 };
 
-// sums[b] += group g of blocks b, times row m.
-template <class V, int32_t Kind, int Blocks>
-inline void add_group(typename V::F* sums, const GroupWeights<V, Kind>* weights,
-                      const Activations& x, int64_t at) {
+// sums[r][b] += a group of blocks b, times that of rows at, at + 1, ...
+template <class V, int32_t Kind, int Blocks, int Rows>
+TT_INLINE void add_group(typename V::F (*sums)[Blocks], const GroupWeights<V, Kind>* weights,
+                         const Activations& x, int64_t at) {
     const int8_t* q = x.quants + at * kGroup;
-    typename V::I dots[Blocks];
-    for (auto& dot : dots) dot = V::iset1(Kind == TT_INT4 ? 0 : x.starts[at]);
+    typename V::I dots[Rows][Blocks];
+    for (int r = 0; r < Rows; ++r) {
+        for (auto& dot : dots[r]) dot = V::iset1(Kind == TT_INT4 ? 0 : x.starts[at + r]);
+    }
     for (int j = 0; j < 8; ++j) {
-        const auto quad = V::repeat_quad(q + 4 * j);
-        for (int b = 0; b < Blocks; ++b) {
-            if constexpr (Kind == TT_INT4) {
-                dots[b] = V::dot4(dots[b], weights[b].lines[j], quad);
-            } else {
-                dots[b] = V::dot8(dots[b], weights[b].lines[j], quad);
+        for (int r = 0; r < Rows; ++r) {
+            const auto quad = V::repeat_quad(q + r * kGroup + 4 * j);
+            for (int b = 0; b < Blocks; ++b) {
+                if constexpr (Kind == TT_INT4) {
+                    dots[r][b] = V::dot4(dots[r][b], weights[b].lines[j], quad);
+                } else {
+                    dots[r][b] = V::dot8(dots[r][b], weights[b].lines[j], quad);
+                }
             }
         }
     }
-    const auto scale = V::set1(x.scales[at]);
-    for (int b = 0; b < Blocks; ++b) {
-        const auto both = Kind == TT_INT8_ROWS ? scale : V::mul(weights[b].scales, scale);
-        sums[b] = V::fma(V::to_float(dots[b]), both, sums[b]);
-        if constexpr (Kind == TT_INT4) {
-            sums[b] = V::fma(weights[b].offsets, V::set1(x.sums[at]), sums[b]);
+    for (int r = 0; r < Rows; ++r) {
+        const auto scale = V::set1(x.scales[at + r]);
+        for (int b = 0; b < Blocks; ++b) {
+            const auto both = Kind == TT_INT8_ROWS ? scale : V::mul(weights[b].scales, scale);
+            sums[r][b] = V::fma(V::to_float(dots[r][b]), both, sums[r][b]);
+            if constexpr (Kind == TT_INT4) {
+                sums[r][b] = V::fma(weights[b].offsets, V::set1(x.sums[at + r]), sums[r][b]);
+            }
         }
     }
 }
 
 // The rows of one tile: its results stay in the first cache while the groups go by.
 constexpr int kTileRows = 64;
+// Rows whose products of bytes go on at the same time; more would not fit the registers.
+constexpr int kAbreast = 2;
 
 // out [count, 2, 16]: the products of rows [m, m + count) with `Blocks` blocks.
 template <class V, int32_t Kind, int Blocks, int Rows>
-inline void multiply_few(const uint8_t* const* blocks, const BlockLayout& layout,
-                         const Activations& x, int64_t m, float* out) {
+TT_APART void multiply_few(const uint8_t* const* blocks, const BlockLayout& layout,
+                           const Activations& activations, int64_t m, float* out) {
+    const Activations x = activations;  // nobody else writes to it
+    // the next blocks, or where they are large a part of these: hardware looks no further than a page
+    const int64_t ahead = layout.bytes <= kNearBytes ? Blocks * layout.bytes : kFarBytes;
     typename V::F sums[Rows][Blocks];
     for (auto& row : sums) {
         for (auto& sum : row) sum = V::zero();
     }
     for (int64_t g = 0; g < layout.groups; ++g) {
         GroupWeights<V, Kind> weights[Blocks];
+        for (int b = 0; b < Blocks; ++b) {
+            const uint8_t* next = blocks[b] + g * layout.group_bytes + ahead;
+            for (int i = 0; i < (Kind == TT_INT4 ? 4 : 8); ++i) TT_PREFETCH(next + 64 * i);
+        }
         for (int b = 0; b < Blocks; ++b) weights[b].load(blocks[b], layout, g);
-        for (int r = 0; r < Rows; ++r) {
-            add_group<V, Kind, Blocks>(sums[r], weights, x, g * x.rows + m + r);
+        const int64_t at = g * x.rows + m;
+        for (int r = 0; r + kAbreast <= Rows; r += kAbreast) {
+            add_group<V, Kind, Blocks, kAbreast>(sums + r, weights, x, at + r);
+        }
+        if constexpr (Rows % kAbreast != 0) {
+            add_group<V, Kind, Blocks, 1>(sums + Rows - 1, weights, x, at + Rows - 1);
         }
     }
     for (int r = 0; r < Rows; ++r) {
@@ -107,22 +130,35 @@ inline void multiply_few(const uint8_t* const* blocks, const BlockLayout& layout
     }
 }
 
+// The same for `Rows` rows whose sums are in memory.
+template <class V, int32_t Kind, int Blocks, int Rows>
+TT_INLINE void add_stored(float* out, const GroupWeights<V, Kind>* weights, const Activations& x, int64_t at) {
+    typename V::F sums[Rows][Blocks];
+    for (int r = 0; r < Rows; ++r) {
+        for (int b = 0; b < Blocks; ++b) sums[r][b] = V::load(out + (2 * r + b) * 16);
+    }
+    add_group<V, Kind, Blocks, Rows>(sums, weights, x, at);
+    for (int r = 0; r < Rows; ++r) {
+        for (int b = 0; b < Blocks; ++b) V::store(out + (2 * r + b) * 16, sums[r][b]);
+    }
+}
+
 template <class V, int32_t Kind, int Blocks>
-inline void multiply_many(const uint8_t* const* blocks, const BlockLayout& layout,
-                          const Activations& x, int64_t m, int count, float* out) {
+TT_APART void multiply_many(const uint8_t* const* blocks, const BlockLayout& layout,
+                            const Activations& activations, int64_t m, int count, float* out) {
+    const Activations x = activations;  // nobody else writes to it
     for (int r = 0; r < count; ++r) {
         for (int b = 0; b < Blocks; ++b) V::store(out + (2 * r + b) * 16, V::zero());
     }
     for (int64_t g = 0; g < layout.groups; ++g) {
         GroupWeights<V, Kind> weights[Blocks];
         for (int b = 0; b < Blocks; ++b) weights[b].load(blocks[b], layout, g);
-        for (int r = 0; r < count; ++r) {
-            float* at = out + 2 * r * 16;
-            typename V::F sums[Blocks];
-            for (int b = 0; b < Blocks; ++b) sums[b] = V::load(at + 16 * b);
-            add_group<V, Kind, Blocks>(sums, weights, x, g * x.rows + m + r);
-            for (int b = 0; b < Blocks; ++b) V::store(at + 16 * b, sums[b]);
+        const int64_t at = g * x.rows + m;
+        int r = 0;
+        for (; r + kAbreast <= count; r += kAbreast) {
+            add_stored<V, Kind, Blocks, kAbreast>(out + 32 * r, weights, x, at + r);
         }
+        for (; r < count; ++r) add_stored<V, Kind, Blocks, 1>(out + 32 * r, weights, x, at + r);
     }
 }
 

@@ -7,8 +7,27 @@
 
 #if defined(__x86_64__) || defined(_M_X64)
 #define TT_X86 1
+#include <xmmintrin.h>
 #else
 #define TT_X86 0
+#endif
+
+// What must be part of its caller, and what must not be: registers are few, and compilers guess.
+#if defined(_MSC_VER) && !defined(__clang__)
+#define TT_INLINE __forceinline
+#define TT_APART __declspec(noinline)
+#else
+#define TT_INLINE inline __attribute__((always_inline))
+#define TT_APART __attribute__((noinline))
+#endif
+
+// Have the line at `p` brought nearer, if there is one: any address will do.
+#if TT_X86
+#define TT_PREFETCH(p) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1)
+#elif defined(__GNUC__) || defined(__clang__)
+#define TT_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#else
+#define TT_PREFETCH(p) static_cast<void>(p)
 #endif
 
 #define TT_PRAGMA(text) _Pragma(#text)

@@ -396,6 +396,7 @@ def test_layers_of_each_kind_have_a_cache_and_tables_of_their_own(kept):
 
 
 def test_a_step_that_takes_long_is_asked_on_the_way(monkeypatch):
+    monkeypatch.setattr(decode_step, "_PIECE_NS", 1 << 60)
     decoder = decoder_of(CONFIG)
     storage = make_storage(CONFIG, 40, 16)
     sequence = CachedSequence((0, 1))
