@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,7 @@ def machine_key() -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
+@cache  # reading it parses a file, and reports ask for the path every second
 def _version_of(name: str) -> str:
     try:
         return version(name)

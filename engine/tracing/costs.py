@@ -44,6 +44,7 @@ class ModelCosts:
         self.ceilings = None if ceilings is None else ceilings.of(is_cuda=self._is_cuda)
         self._more = None if self._is_cuda else of_all_cores
         self._host = None if ceilings is None else ceilings.of(is_cuda=False)
+        self._weight_bytes: dict[Precision, int] = {}
         try:
             self._blueprint: Blueprint | None = find_blueprint(info.path)
         except EngineError:  # models that only the compatibility path can read
@@ -147,8 +148,10 @@ class ModelCosts:
         if blueprint is None or ceilings is None:
             return None
         setup = Setup(precision, kv, context, 1, self._target)
-        weights = weight_bytes_read(blueprint, setup)
-        weights += head_bytes(blueprint, precision, self._target)
+        if precision not in self._weight_bytes:  # the same in every report
+            head = head_bytes(blueprint, precision, self._target)
+            self._weight_bytes[precision] = weight_bytes_read(blueprint, setup) + head
+        weights = self._weight_bytes[precision]
         is_native = runs_natively(blueprint, setup)
         layer_s = ceilings.native_layer_s if is_native else ceilings.layer_s
         return StepCost(
