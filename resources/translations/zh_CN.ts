@@ -3576,6 +3576,10 @@
       <translation>提示有 {prompt}，回答有 {answer}。</translation>
     </message>
     <message>
+      <source>{remedy}. {result}</source>
+      <translation>{remedy}。{result}</translation>
+    </message>
+    <message>
       <source>{right} of {drafted} guesses right</source>
       <translation>{drafted} 次猜测中对了 {right} 次</translation>
     </message>

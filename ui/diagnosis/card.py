@@ -79,7 +79,7 @@ def state_of(diagnosis: Diagnosis, can_try: Sequence[bool], *, is_live: bool = F
     pairs = zip(diagnosis.remedies, can_try, strict=True)
     title = kind_words(diagnosis.kind)
     return CardState(
-        tr("{kind} so far", kind=title) if is_live else title,
+        tr("{kind} (so far)", kind=title) if is_live else title,
         sentence_words(diagnosis),
         number,
         counted,

@@ -40,7 +40,10 @@ class InspectorPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
+        line = QFrame(self)
+        set_look(line, "hairline")
         layout.addWidget(self._tabs)
+        layout.addWidget(line)
         self._areas: list[QScrollArea] = []
         for name, view in views.items():
             self._tabs.addTab(titles[name])

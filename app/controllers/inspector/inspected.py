@@ -57,8 +57,10 @@ class InspectedAnswer(QObject):
 
     @Slot(int)
     def open(self, message_id: int) -> None:
-        """Look at an answer of the open chat."""
-        self.choose(message_id)
+        """Look at an answer of the open chat; the latest one then gives way to the next."""
+        latest = self._chat.open_chat.last_answer
+        is_latest = latest is not None and latest.message_id == message_id
+        self.choose(None if is_latest else message_id)
         self.opened.emit()
 
     def choose(self, message_id: int | None) -> None:

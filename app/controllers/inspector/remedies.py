@@ -95,8 +95,9 @@ class Remedies(QObject):
         """What was done, and what came of it."""
         name = remedy_words(trial.remedy)
         if trial.measured is not None:
-            what = f"{name}. {measure_words(trial.measure)}"
-            return measured_words(what, trial.predicted, trial.measured)
+            what = measure_words(trial.measure)
+            result = measured_words(what, trial.predicted, trial.measured)
+            return tr("{remedy}. {result}", remedy=name, result=result)
         if self._is_reload_due:
             return tr("Set: {remedy}. The model loads again after this answer.", remedy=name)
         if self._model.is_loading:

@@ -99,4 +99,4 @@ def test_without_a_diagnosis_there_is_no_card(card, page):
 
 
 def test_while_it_goes_on_the_heading_says_so():
-    assert state_of(DIAGNOSIS, (True, True), is_live=True).title == "Decode-bound so far"
+    assert state_of(DIAGNOSIS, (True, True), is_live=True).title == "Decode-bound (so far)"

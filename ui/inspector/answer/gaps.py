@@ -16,7 +16,7 @@ from ui.widgets.units import duration_quantity, milliseconds, rate_quantity
 
 MOST_BUCKETS = 120
 NUM_BINS = 20
-MOST_STALLS = 12
+MOST_STALLS = 8
 STALL_MARK = "▲"
 _NS_PER_MS = 1_000_000
 # the scale reaches so many medians; what lies beyond is marked, and told by its figure
@@ -145,7 +145,7 @@ def cause_words(cause: StallCause) -> str:
         StallCause.COLLECTOR: tr("Python collected garbage"),
         StallCause.MEMORY: tr("parts of the program were read back from the disk"),
         StallCause.THROTTLED: tr("the processor ran below its speed"),
-        StallCause.UNKNOWN: tr("nothing that was watched explains it"),
+        StallCause.UNKNOWN: tr("cause not known"),
     }
     return words[cause]
 

@@ -67,12 +67,18 @@ class PromptStrip(QWidget):
 def prompt_words(pipeline: Pipeline) -> str:
     """What the strip shows."""
     computed = sum(pipeline.chunks)
+    if not pipeline.num_cached:
+        words = tr("Prompt: {total} tokens, all of them computed", total=f"{computed:,}")
+        return words + _in_chunks(pipeline)
     words = tr(
         "Prompt: {total} tokens, {cached} from the cache (hatched), {computed} computed",
         total=f"{pipeline.num_cached + computed:,}",
         cached=f"{pipeline.num_cached:,}",
         computed=f"{computed:,}",
     )
-    if len(pipeline.chunks) > 1:
-        words += " " + tr("in {n} chunks", n=f"{len(pipeline.chunks):,}")
-    return words
+    return words + _in_chunks(pipeline)
+
+
+def _in_chunks(pipeline: Pipeline) -> str:
+    count = len(pipeline.chunks)
+    return "" if count < 2 else " " + tr("in {n} chunks", n=f"{count:,}")

@@ -69,7 +69,7 @@ def test_the_live_card_waits_then_follows_then_stays(desk, live):
     assert live.state.title == "Diagnosis"
     message_id = desk.rows[-1].message_id
     _explain(desk, message_id, is_complete=False)
-    assert live.state.title == "Decode-bound so far"
+    assert live.state.title == "Decode-bound (so far)"
     desk.play()
     _explain(desk, message_id)
     assert live.state.title == "Decode-bound"

@@ -3,7 +3,7 @@
 from engine.api import ChunkTime
 from tests.helpers.observations import MS, make_timeline
 from ui.inspector.answer.lanes import pipeline_of
-from ui.inspector.answer.prompt_strip import PromptStrip
+from ui.inspector.answer.prompt_strip import PromptStrip, prompt_words
 from ui.theme import ThemeSource
 
 CHUNKS = (ChunkTime(2 * MS, 50 * MS, 60, 30), ChunkTime(50 * MS, 102 * MS, 90, 10))
@@ -23,6 +23,12 @@ def test_cached_and_computed_tokens_are_told_apart(qtbot):
         shown.pixelColor(x, shown.height() // 2).name() for x in range(4, shown.width() // 2)
     }
     assert len(hatched) > 1
+
+
+def test_a_prompt_that_was_not_known_is_computed_whole():
+    assert prompt_words(pipeline_of(make_timeline(prompt=42))) == (
+        "Prompt: 42 tokens, all of them computed"
+    )
 
 
 def test_a_prompt_of_nothing_is_painted_as_nothing(qtbot):
