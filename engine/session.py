@@ -80,9 +80,11 @@ class ModelSession:
         self._run = run
         self._around = around
         config = model.config
-        storage: BlockStorage | None = (
-            model.storage if hasattr(model.storage, "block_tensors") else None
+        # a block of a compressed cache is worth nothing without its request's state
+        is_whole = hasattr(model.storage, "block_tensors") and not isinstance(
+            model.storage, CompressedStorage
         )
+        storage: BlockStorage | None = model.storage if is_whole else None
         self.kv = KVManager(
             num_blocks=config.kv.pools,
             block_size=config.kv.block_size,

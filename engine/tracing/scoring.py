@@ -79,18 +79,16 @@ class _Job:
     """What is asked for, and how far it is.
 
     ``tokens``: all of them, empty until they are known; those up to ``num_scored`` are complete.
+    ``ids``: theirs.
     ``num_done``: tokens in the cache.
     """
 
     asked: InspectTokens
     tokens: list[InspectedToken] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
     num_scored: int = 0
     num_done: int = 0
     is_retokenized: bool = False
-
-    @property
-    def ids(self) -> list[int]:
-        return [token.token_id for token in self.tokens]
 
     @property
     def is_done(self) -> bool:
@@ -203,22 +201,23 @@ class TokenScorer:
                 InspectedToken(token_id, data, start, TokenOrigin.ANSWER, is_special)
             )
             start += len(data)
+        job.ids = [token.token_id for token in job.tokens]
         if not job.tokens:
             raise EngineError("There is no text here, and so there are no tokens to look at.")
         if not job.num_scored:
             job.num_scored = 1  # nothing before it: the model cannot say how probable it was
-        self._check(job.tokens)
+        self._check(job.ids)
 
-    def _check(self, tokens: Sequence[InspectedToken]) -> None:
+    def _check(self, ids: Sequence[int]) -> None:
         limit = min(self._model.config.context_length, self._kv.capacity)
-        if len(tokens) - 1 > limit:
+        if len(ids) - 1 > limit:
             raise PromptTooLongError(
-                f"The prompt and its answer have {len(tokens):,} tokens, and {limit:,} fit the"
+                f"The prompt and its answer have {len(ids):,} tokens, and {limit:,} fit the"
                 " context: load the model with a longer one to look at them.",
-                needed=len(tokens),
+                needed=len(ids),
                 limit=limit,
             )
-        if max(token.token_id for token in tokens) >= self._model.info.vocab_size:
+        if max(ids) >= self._model.info.vocab_size:
             raise EngineError("The text has tokens that this model does not have.")
 
     # ------------------------------------------------------------------ scores

@@ -16,6 +16,7 @@ from engine.api import (
     Message,
     ModelOptions,
     ModelReady,
+    Precision,
     SamplingParams,
     TokenOrigin,
     TokensInspected,
@@ -26,6 +27,7 @@ from engine.errors import EngineError
 from engine.tracing import scoring
 from engine.tracing.scoring import score_rows
 from tests.helpers.tiny_models import write_tiny_model
+from tests.helpers.v4_models import SHORT, write_v4_folder
 
 QUESTION = (Message("user", "abba!abba"),)
 
@@ -133,6 +135,22 @@ def test_pieces_give_what_one_pass_gives(core, monkeypatch) -> None:
     pieces = inspect(core, text, ids)
     assert probabilities(pieces) == pytest.approx(probabilities(whole), abs=1e-5)
     assert [t.token_id for t in pieces.tokens] == [t.token_id for t in whole.tokens]
+
+
+def test_pieces_of_compressed_attention(tmp_path) -> None:
+    """Nothing of it is found again, and its state goes on from piece to piece."""
+    before = torch.get_num_threads()
+    folder = write_v4_folder(tmp_path / "v4", **SHORT)
+    core = EngineCore()
+    loaded = core.load(ModelOptions(str(folder), weights=Precision.FP32, threads=1))[-1]
+    assert isinstance(loaded, ModelReady)
+    whole = probabilities(inspect(core, "hello well" * 9))
+    core._session.scorer._max_rows = 13
+    pieces = probabilities(inspect(core, "hello well" * 9))
+    core.unload()
+    torch.set_num_threads(before)
+    assert len(pieces) > 30
+    assert pieces == pytest.approx(whole, abs=1e-4)
 
 
 def test_progress_counts_and_the_blocks_are_given_back(core) -> None:

@@ -16,22 +16,26 @@ class ChipLayout:
     def __init__(self, gap: float, line_height: float) -> None:
         self._gap = gap
         self._line_height = line_height
-        self._widths: Sequence[float] = ()
-        self._breaks: Sequence[bool] = ()
+        self._widths: list[float] = []
+        self._breaks: list[bool] = []
         self._room = 0.0
         self._lefts: list[float] = []
+        # where each line begins, and at the end how many chips there are
         self._line_starts: list[int] = [0]
 
-    def set_chips(self, widths: Sequence[float], breaks: Sequence[bool]) -> None:
-        """Place these; behind those with a break a new line begins."""
-        self._widths, self._breaks = widths, breaks
-        self._place()
+    def add(self, widths: Sequence[float], breaks: Sequence[bool]) -> None:
+        """Place these behind the others; behind those with a break a new line begins."""
+        first = len(self._widths)
+        self._widths += widths
+        self._breaks += breaks
+        self._place(first)
 
     def set_room(self, room: float) -> None:
         """Change the width of the lines."""
         if room != self._room:
             self._room = room
-            self._place()
+            self._lefts, self._line_starts = [], [0]
+            self._place(0)
 
     @property
     def num_chips(self) -> int:
@@ -86,13 +90,16 @@ class ChipLayout:
         start, end = self._line_starts[line], self._line_starts[line + 1]
         return max(start, bisect_right(self._lefts, x, start, end) - 1)
 
-    def _place(self) -> None:
-        gap, room = self._gap, self._room
-        lefts: list[float] = []
-        starts = [0]
-        x = 0.0
-        is_new = False
-        for place, width in enumerate(self._widths):
+    def _place(self, first: int) -> None:
+        """Break the chips from ``first`` on into lines, behind those that are in lines."""
+        gap, room, lefts, starts = self._gap, self._room, self._lefts, self._line_starts
+        x, is_new = 0.0, False
+        if first:
+            x = lefts[-1] + self._widths[first - 1] + gap
+            is_new = self._breaks[first - 1]
+            starts.pop()
+        for place in range(first, len(self._widths)):
+            width = self._widths[place]
             if is_new or (x and x + width > room):
                 starts.append(place)
                 x = 0.0
@@ -101,4 +108,3 @@ class ChipLayout:
             is_new = self._breaks[place]
         if lefts:
             starts.append(len(lefts))
-        self._lefts, self._line_starts = lefts, starts

@@ -4,12 +4,12 @@ Paints the lines that are exposed and no others; text and widths are reckoned on
 Keeps which chip is chosen and which is pointed at; what that means is its owner's to say.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
-    QColor,
     QFocusEvent,
     QFontMetricsF,
     QKeyEvent,
@@ -25,23 +25,13 @@ from typing_extensions import override
 from engine.api import InspectedToken, TokenOrigin
 from ui.i18n import tr
 from ui.inspector.tokens.chip_layout import ChipLayout
-from ui.inspector.tokens.pieces import ends_line, read_out, shown_piece
-from ui.inspector.tokens.tint import STEPS, TintBy, doubt, ramp
-from ui.theme import SMALL_FONT_PX, ThemeSource
+from ui.inspector.tokens.chip_look import ChipLook, Measures
+from ui.inspector.tokens.pieces import read_out
+from ui.inspector.tokens.tint import TintBy
+from ui.theme import ThemeSource
 
-_FONT: Final = SMALL_FONT_PX + 1
-_PAD: Final = 4.0
-_GAP: Final = 3.0
-_LINE: Final = 24.0
-_RADIUS: Final = 3.0
 _PAGE: Final = 8  # lines
-# what stands behind the tokens of a message; None: only an outline
-_GROUNDS: Final = {
-    TokenOrigin.SYSTEM: "code",
-    TokenOrigin.USER: "bubble",
-    TokenOrigin.ASSISTANT: "code",
-    TokenOrigin.ANSWER: "surface",
-}
+_SLICE: Final = 1500  # chips that are placed without a pause
 _STEPS: Final = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}
 _LINES: Final = {
     Qt.Key.Key_Down: 1,
@@ -56,19 +46,26 @@ class TokenChips(QWidget):
 
     chosen = Signal(int)
     pointed = Signal(int)
+    grown = Signal()
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._themes = themes
         self._tokens: Sequence[InspectedToken] = ()
         self._shown: Sequence[int] = ()  # places of the tokens that have a chip
-        self._pieces: list[str] = []
-        self._layout = ChipLayout(_GAP, _LINE)
+        self._look = ChipLook.of(themes)
+        self._measures = Measures(self._look)
+        self._layout = ChipLayout(self._look.gap, self._look.line)
         self._by = TintBy.PROBABILITY
-        self._colors = ramp(themes)
         self._chosen = -1  # these two count chips
         self._pointed = -1
+        self._wish = -1  # a token that is to be chosen once it has its chip
         self._shows_ring = False
+        self._rest = QTimer(self)
+        self._rest.setObjectName("token-chips")
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(0)
+        self._rest.timeout.connect(self._grow)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -78,13 +75,17 @@ class TokenChips(QWidget):
     # ------------------------------------------------------------------ what it is told
 
     def set_tokens(self, tokens: Sequence[InspectedToken], shown: Sequence[int]) -> None:
-        """Show the tokens at the places ``shown``; a chosen one stays where it is among them."""
-        chosen = self.chosen_place if tokens is self._tokens else -1
-        self._tokens, self._shown = tokens, shown
-        self._pieces = [shown_piece(tokens[place]) for place in shown]
-        self._chosen, self._pointed = -1, -1
-        self._measure()
-        self._choose(shown.index(chosen) if chosen in shown else -1)
+        """Show the tokens at the places ``shown``; a chosen one stays chosen among them.
+
+        Of many only the first have their chips at once, the others soon: ``grown`` tells of them.
+        """
+        is_same = tokens is self._tokens
+        self._wish = self.chosen_place if is_same and self._chosen >= 0 else -1
+        if not is_same:
+            self._tokens = tokens
+            self._measures = Measures(self._look)
+        self._shown = shown
+        self._begin()
 
     def set_tint(self, by: TintBy) -> None:
         """What the tint of the answer's tokens shows."""
@@ -96,30 +97,51 @@ class TokenChips(QWidget):
         """The chosen token's place; -1 while none is."""
         return self._shown[self._chosen] if self._chosen >= 0 else -1
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every token that is shown has its chip."""
+        return self._layout.num_chips == len(self._shown)
+
     def choose(self, place: int) -> None:
         """Choose the token at a place, if it has a chip."""
-        self._choose(self._shown.index(place) if place in self._shown else -1)
+        self._choose(self._chip_of(place))
 
     def rect_of(self, place: int) -> QRectF:
         """Where a token's chip stands; empty for one without."""
-        return self._layout.rect(self._shown.index(place)) if place in self._shown else QRectF()
+        chip = self._chip_of(place)
+        return QRectF() if chip < 0 else self._layout.rect(chip)
+
+    def _chip_of(self, place: int) -> int:
+        """A token's chip; -1 for one without."""
+        chip = bisect_left(self._shown, place)
+        is_there = chip < self._layout.num_chips and self._shown[chip] == place
+        return chip if is_there else -1
 
     # ------------------------------------------------------------------ layout
 
-    def _measure(self) -> None:
-        themes = self._themes
-        metrics = QFontMetricsF(themes.code_font(_FONT))
-        known: dict[str, float] = {}
-        for piece in self._pieces:
-            if piece not in known:
-                known[piece] = metrics.horizontalAdvance(piece) + 2 * themes.px(_PAD)
-        self._layout = ChipLayout(themes.px(_GAP), themes.px(_LINE))
+    def _begin(self) -> None:
+        """Place the chips anew, the first of them now."""
+        self._layout = ChipLayout(self._look.gap, self._look.line)
         self._layout.set_room(self.width())
-        self._layout.set_chips(
-            [known[piece] for piece in self._pieces],
-            [ends_line(self._tokens[place]) for place in self._shown],
-        )
+        self._pointed = -1
+        self._choose(-1)
+        self._grow()
+
+    def _grow(self) -> None:
+        """Place as many more chips as take less than a frame."""
+        first = self._layout.num_chips
+        places = self._shown[first : first + _SLICE]
+        if places:
+            self._measures.extend(self._tokens, places[-1] + 1)
+        widths, breaks = self._measures.widths, self._measures.breaks
+        self._layout.add([widths[place] for place in places], [breaks[place] for place in places])
         self._fit()
+        if self._wish >= 0 and (chip := self._chip_of(self._wish)) >= 0:
+            self._wish = -1
+            self._choose(chip)
+        if not self.is_complete:
+            self._rest.start()
+        self.grown.emit()
 
     def _fit(self) -> None:
         self.setFixedHeight(max(1, int(self._layout.height) + 1))
@@ -137,8 +159,10 @@ class TokenChips(QWidget):
             self._fit()
 
     def _on_theme(self) -> None:
-        self._colors = ramp(self._themes)
-        self._measure()
+        self._look = ChipLook.of(self._themes)
+        self._measures = Measures(self._look)
+        self._wish = self.chosen_place
+        self._begin()
 
     # ------------------------------------------------------------------ painting
 
@@ -146,51 +170,42 @@ class TokenChips(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(self._themes.code_font(_FONT))
-        metrics = QFontMetricsF(painter.font())
+        painter.setFont(self._look.font)
+        metrics = QFontMetricsF(self._look.font)
         rect = event.rect()
         for chip in self._layout.places_between(rect.top(), rect.bottom()):
             self._paint_chip(painter, metrics, chip)
         painter.end()
 
     def _paint_chip(self, painter: QPainter, metrics: QFontMetricsF, chip: int) -> None:
-        themes, token = self._themes, self._tokens[self._shown[chip]]
+        look, place = self._look, self._shown[chip]
+        token = self._tokens[place]
         box = self._layout.rect(chip).adjusted(0.5, 0.5, -0.5, -0.5)
-        radius = box.height() / 2 if token.is_special else themes.px(_RADIUS)
-        ground = self._ground(token)
-        is_template = token.origin is TokenOrigin.TEMPLATE
-        pen = QPen(themes.color("line"), 1)
-        if token.is_special:
-            pen = QPen(themes.color("muted"), 1)
-        elif is_template:
-            pen.setStyle(Qt.PenStyle.DotLine)
-            pen.setColor(themes.color("muted"))
-        if chip == self._chosen:
-            pen = QPen(themes.color("accent"), 2)
-        elif chip == self._pointed:
-            pen = QPen(themes.color("text"), 1)
-        painter.setPen(pen)
-        painter.setBrush(Qt.BrushStyle.NoBrush if ground is None else ground)
+        radius = box.height() / 2 if token.is_special else look.radius
+        painter.setPen(self._pen(token, chip))
+        painter.setBrush(look.ground(token, self._by))
         painter.drawRoundedRect(box, radius, radius)
-        painter.setPen(themes.color("muted" if is_template else "text"))
-        pad = themes.px(_PAD)
-        piece = self._pieces[chip]
-        room = box.width() + 1 - 2 * pad
-        if metrics.horizontalAdvance(piece) > room + 0.5:
+        painter.setPen(look.words[token.origin is TokenOrigin.TEMPLATE])
+        piece = self._measures.pieces[place]
+        room = box.width() + 1 - 2 * look.pad
+        if self._measures.widths[place] > box.width() + 1.5:
             piece = metrics.elidedText(piece, Qt.TextElideMode.ElideMiddle, room)
-        base = box.center().y() + (metrics.ascent() - metrics.descent()) / 2
-        painter.drawText(QPointF(box.left() - 0.5 + pad, base), piece)
+        base = box.center().y() + look.base
+        painter.drawText(QPointF(box.left() - 0.5 + look.pad, base), piece)
         if chip == self._chosen and self._shows_ring:
-            painter.setPen(QPen(themes.color("accent"), 1))
+            painter.setPen(look.ring)
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(box.adjusted(-2, -2, 2, 2), radius + 2, radius + 2)
 
-    def _ground(self, token: InspectedToken) -> QColor | None:
-        strength = doubt(token, self._by)
-        if strength is not None:
-            return self._colors[round(strength * STEPS)]
-        name = _GROUNDS.get(token.origin)
-        return None if name is None else self._themes.color(name)
+    def _pen(self, token: InspectedToken, chip: int) -> QPen:
+        look = self._look
+        if chip == self._chosen:
+            return look.chosen
+        if chip == self._pointed:
+            return look.pointed
+        if token.is_special:
+            return look.special
+        return look.template if token.origin is TokenOrigin.TEMPLATE else look.line_pen
 
     # ------------------------------------------------------------------ choosing
 

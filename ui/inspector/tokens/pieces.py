@@ -3,7 +3,6 @@
 Pure functions of tokens; no widget.
 """
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,8 +11,6 @@ from ui.i18n import tr, tr_n
 
 LONGEST: Final = 48  # characters of a chip
 _VISIBLE: Final = str.maketrans({" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"})
-# categories of characters that have no picture of their own
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs"})
 
 
 def shown_piece(token: InspectedToken | TokenChoice) -> str:
@@ -21,7 +18,8 @@ def shown_piece(token: InspectedToken | TokenChoice) -> str:
     if not token.data:
         return f"[{token.token_id}]"
     text = token.data.decode("utf-8", "backslashreplace").translate(_VISIBLE)
-    text = "".join(map(_seen, text))
+    if not text.isprintable():
+        text = "".join(map(_seen, text))
     if len(text) > LONGEST:
         half = LONGEST // 2 - 1
         text = f"{text[:half]}…{text[-half:]}"
@@ -104,9 +102,7 @@ def whole_sentence(tokens: Sequence[InspectedToken]) -> str:
 
 
 def _seen(character: str) -> str:
-    if character.isascii() and character.isprintable():
-        return character
-    if unicodedata.category(character) not in _UNSEEN:
+    if character.isprintable():
         return character
     code = ord(character)
     return f"\\u{code:04x}" if code > 0xFF else f"\\x{code:02x}"

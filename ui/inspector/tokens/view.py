@@ -63,6 +63,7 @@ class TokensView(QWidget):
         self._parts.idClicked.connect(self._on_part)
         self._kinds.idClicked.connect(self._on_kind)
         self.chips.chosen.connect(self._on_chosen)
+        self.chips.grown.connect(self._go_to_answer)
         self.chips.pointed.connect(self._on_pointed)
         themes.changed.connect(self._fit_details)
         self.show_words("")
@@ -145,13 +146,15 @@ class TokensView(QWidget):
         layout = self._body.layout()
         assert layout is not None
         layout.activate()
-        self._answer_is_wanted = False
         first = next(
             (n for n, t in enumerate(self._tokens) if t.origin is TokenOrigin.ANSWER), None
         )
-        top = 0.0 if first is None else self.chips.rect_of(first).top()
+        chip = QRectF() if first is None else self.chips.rect_of(first)
+        if chip.isEmpty() and not self.chips.is_complete:
+            return  # it comes
+        self._answer_is_wanted = False
         room = self._chips_area.viewport().height()  # some of the prompt stays above it
-        self._chips_area.verticalScrollBar().setValue(max(0, int(top - room / 3)))
+        self._chips_area.verticalScrollBar().setValue(max(0, int(chip.top() - room / 3)))
 
     def _on_chosen(self, place: int) -> None:
         self.details.show_token(place)

@@ -10,7 +10,7 @@ from ui.inspector.tokens.chip_layout import ChipLayout
 def layout_of(widths, breaks=None, room=100.0):
     layout = ChipLayout(4.0, 20.0)
     layout.set_room(room)
-    layout.set_chips(widths, breaks or [False] * len(widths))
+    layout.add(widths, breaks or [False] * len(widths))
     return layout
 
 
@@ -71,5 +71,11 @@ def test_lines_hold_every_chip_in_order(chips, room, top, height):
         rect = layout.rect(place)
         if rect.top() < top + height and rect.bottom() > top:
             assert place in shown
+    half = len(chips) // 2
+    pieces = layout_of([w for w, _ in chips[:half]], [b for _, b in chips[:half]], room)
+    pieces.add([w for w, _ in chips[half:]], [b for _, b in chips[half:]])
+    assert [pieces.rect(n) for n in range(len(chips))] == [
+        layout.rect(n) for n in range(len(chips))
+    ]
     layout.set_room(room / 2)
     assert layout.num_chips == len(chips)

@@ -115,6 +115,7 @@ def test_only_lines_that_are_exposed_are_painted(qtbot, monkeypatch):
     chips.resize(300, 80)
     tokens = tuple(plain(b" word%d" % n, ANSWER) for n in range(6000))
     chips.set_tokens(tokens, range(len(tokens)))
+    qtbot.waitUntil(lambda: chips.is_complete)
     assert chips.height() > 10_000
     painted = []
     paint = TokenChips._paint_chip
@@ -131,6 +132,29 @@ def test_only_lines_that_are_exposed_are_painted(qtbot, monkeypatch):
         chips.rect_of(n).intersects(window.toRectF().adjusted(0, -30, 0, 30)) for n in painted
     )
     assert QRegion(window).contains(chips.rect_of(painted[20]).center().toPoint())
+
+
+def test_many_chips_come_in_turns(qtbot):
+    themes = ThemeSource()
+    chips = TokenChips(themes)
+    qtbot.addWidget(chips)
+    chips.resize(300, 80)
+    tokens = tuple(plain(b" word%d" % n, ANSWER) for n in range(4000))
+    grown = []
+    chips.grown.connect(lambda: grown.append(chips.rect_of(3999).isEmpty()))
+    chips.set_tokens(tokens, range(len(tokens)))
+    chips.choose(3999)
+    assert chips.chosen_place == -1
+    qtbot.waitUntil(lambda: chips.is_complete)
+    assert grown[0]
+    assert not grown[-1]
+    chips.choose(3999)
+    themes.set(DARK, 1.5)
+    assert chips.chosen_place == -1
+    qtbot.waitUntil(lambda: chips.is_complete)
+    assert chips.chosen_place == 3999
+    chips.set_tokens(tokens, range(3990, 4000))
+    assert chips.chosen_place == 3999
 
 
 def test_the_focus_is_seen(chips, qtbot):
