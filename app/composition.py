@@ -22,6 +22,7 @@ from app.controllers.inspector.cache import CacheInspector
 from app.controllers.inspector.diagnosis import DiagnosisController
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.inspector.kept_reports import KeptReports
+from app.controllers.inspector.kv_quality import KVQuality
 from app.controllers.inspector.machine import MachineInspector
 from app.controllers.inspector.model_profile import ModelProfileController
 from app.controllers.inspector.paints import PaintNotes
@@ -196,7 +197,7 @@ def build(
     answers.save_failed.connect(chat.tell)
     _join(application, views, library)
     _make_experiments(application, views.pages, meter).keep_in(paths.experiments, library.catalog)
-    _fill_tokens(application, views, _make_inspector(application, views, library), branches)
+    _make_inspector(application, views, branches, library, paths.experiments)
     return application
 
 
@@ -223,8 +224,12 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
 
 
 def _make_inspector(
-    application: Application, views: _Views, library: LibraryServices
-) -> InspectedAnswer:
+    application: Application,
+    views: _Views,
+    branches: BranchController,
+    library: LibraryServices,
+    experiments: Path,
+) -> None:
     """Which answer is looked at, and what fills each view."""
     window, page, bridge = application.window, views.pages.inspector, application.services.bridge
     inspected = InspectedAnswer(application.controllers.chat, bridge)
@@ -253,9 +258,10 @@ def _make_inspector(
     )
     watch = application.controllers.precision.watch
     rates = MachineRates(Measurement(engine_command(), watch), watch)
-    CacheInspector(views.inspector.cache, page, sources)
+    quality = KVQuality(experiments, library.catalog, page)
+    CacheInspector(views.inspector.cache, page, sources, quality)
     MachineInspector(views.inspector.machine, page, sources, rates, library)
-    return inspected
+    _fill_tokens(application, views, inspected, branches)
 
 
 def _fill_tokens(

@@ -3,8 +3,11 @@
 Asks at most twice a second, and only when something has changed.
 """
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QObject, Slot
 
+from app.controllers.inspector.kv_quality import KVLoss, KVQuality
 from app.controllers.inspector.sources import InspectorSources
 from app.controllers.rows import num_context_tokens, num_turns
 from engine.api import (
@@ -30,11 +33,18 @@ _SETTINGS = frozenset(KVPrecision)
 class CacheInspector(QObject):
     """Asks and shows; a hidden view costs nothing."""
 
-    def __init__(self, view: CacheView, page: InspectorPage, sources: InspectorSources) -> None:
+    def __init__(
+        self,
+        view: CacheView,
+        page: InspectorPage,
+        sources: InspectorSources,
+        quality: KVQuality,
+    ) -> None:
         super().__init__(view)
         self._view = view
         self._page = page
         self._sources = sources
+        self._quality = quality
         self._pace = Throttle("cache-map", self._ask, ASK_MS, self)
         self._ticket: int | None = None  # of the question that is not answered yet
         self._mapped = CacheMapped(0, ())
@@ -50,6 +60,7 @@ class CacheInspector(QObject):
         sources.settings.changed.connect(self._show)
         chat.current_changed.connect(self._on_current_changed)
         chat.path_changed.connect(self._refresh)
+        quality.changed.connect(self._show)
 
     @property
     def _is_shown(self) -> bool:
@@ -70,6 +81,7 @@ class CacheInspector(QObject):
     @Slot(str)
     def _on_shown(self, name: str) -> None:
         if name == NAME:
+            self._quality.refresh()
             self._show()
             self._pace.call()
         else:
@@ -110,12 +122,13 @@ class CacheInspector(QObject):
             self._view.set_picture(None if info is None else self._picture(info))
 
     def _picture(self, info: ModelInfo) -> CachePicture:
+        losses = self._quality.of(info)
         return CachePicture(
             groups=self._mapped.groups,
             chat=self._chat(),
             titles=self._titles(),
             kinds=self._kinds(),
-            ways=tuple(self._use(way) for way in self._mapped.ways),
+            ways=tuple(self._use(way, losses) for way in self._mapped.ways),
             context_length=info.context_length,
             dtype=info.kv_dtype,
             needs_reload=self._sources.settings.waiting is not None,
@@ -139,14 +152,20 @@ class CacheInspector(QObject):
         report = self._sources.inspected.report
         return () if report is None else report.cache.kinds
 
-    def _use(self, way: CacheWay) -> WayUse:
+    def _use(self, way: CacheWay, losses: Mapping[str, KVLoss]) -> WayUse:
         chosen = self._sources.values.text(_KEY)
         value = way.form.value
         if value not in _SETTINGS:
             return WayUse(way)
         is_in_force = way.is_present and chosen in {value, KVPrecision.AUTO.value}
         is_chosen = chosen == value and not way.is_present
-        return WayUse(way, "" if is_in_force else value, is_chosen=is_chosen)
+        loss = losses.get(value)
+        return WayUse(
+            way,
+            "" if is_in_force else value,
+            is_chosen=is_chosen,
+            quality="" if loss is None else loss.words,
+        )
 
     @Slot(str)
     def _on_way_chosen(self, value: str) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.experiments.kept import write_run
 from engine.api import (
     BlockRun,
     BlockState,
@@ -14,11 +15,13 @@ from engine.api import (
     EngineStats,
     MapCache,
 )
+from tests.app.controllers.inspector.test_kv_quality import make_run
 from tests.helpers.reports import make_report
 from ui.inspector.cache.picture import Owner
 from ui.inspector.cache.view import CacheView
 from ui.inspector.page import InspectorPage
 from ui.sidebar.panel import Sidebar
+from ui.widgets.model_name import model_title
 from ui.widgets.throttle import Throttle
 
 STATS = EngineStats(1, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -176,3 +179,12 @@ def test_titles_are_those_of_the_list(desk, view, bridge):
     _tell(desk, bridge)
     assert view.maps[0].bands[0].words.startswith("“Tides”")
     assert "an untitled chat" in view.maps[0].bands[1].words
+
+
+def test_what_was_measured_of_a_cache_stands_with_it(desk, view, bridge):
+    title = model_title(desk.engine.info.path, desk.engine.info.name)
+    write_run(desk.paths.experiments, make_run(model=title))
+    _open(desk)
+    _tell(desk, bridge)
+    assert "98.7% same token" in view.ways.rows[1].text
+    assert "98.7%" not in view.ways.rows[2].text
