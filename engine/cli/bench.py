@@ -5,6 +5,9 @@ prompt tokens and N new ones, t0 the submission and t1 the moment the last strea
 token: prefill is S x P tokens over t1 - t0; decode is every token chosen after t1, over the time
 to the last of them.
 
+Where this machine's ceilings were measured (``python -m engine roofline``) each speed is told as a
+share of its ceiling as well.
+
 With --spec the same prompts are answered twice on one load, first without guesses; the gain is the
 ratio of the two decode speeds. Answers to random prompts soon repeat themselves, which is where
 guessing is at its best.
@@ -24,6 +27,7 @@ import psutil
 
 from engine.api import GenerationRequest, KVKindStats, ModelInfo, ModelOptions, SamplingParams
 from engine.cli.arguments import model_options
+from engine.cli.ceiling_share import kept_costs, share_of_ceiling
 from engine.cli.mixed import Mixed
 from engine.cli.session import Answer, Session, itl_ms
 from engine.cli.terminal import LoadLine, StopOnInterrupt
@@ -47,6 +51,10 @@ def run_bench(options: argparse.Namespace) -> int:
     prompts = _prompts(rng, session.info, options.streams, options.prompt_tokens)
     start_ns, answers = _measure(session, prompts, options.new_tokens)
     result = _report(session.info, options, start_ns, answers)
+    costs = kept_costs(session.info)
+    if costs is not None:
+        sizes = (options.streams, options.prompt_tokens, options.new_tokens)
+        result["share_of_ceiling"] = share_of_ceiling(costs, sizes, result)
     result |= report_cache(session.kv_kinds)
     if session.info.draft:
         guessed = _measure(session, prompts, options.new_tokens, guess_ahead=True)[1]

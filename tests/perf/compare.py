@@ -17,6 +17,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -34,7 +35,7 @@ class Contender:
     name: str
     command: list[str]
     is_peer: bool
-    results: list[dict[str, float]] = field(default_factory=list)
+    results: list[dict[str, Any]] = field(default_factory=list)
 
     def run(self) -> None:
         """Run once; a product's failure ends the comparison, a peer's failure is said."""
@@ -103,7 +104,17 @@ def table(found: list[Contender]) -> str:
             value = contender.median(rate)
             cells += f"{value:>12.1f}{value / first.median(rate):>8.2f}"
         lines.append(f"{contender.name:<14}{cells}{len(contender.results):>8}")
+    lines += [line for contender in ran if (line := shares(contender))]
     return "\n".join(lines)
+
+
+def shares(contender: Contender) -> str:
+    """What the speeds are of the machine's ceilings, where these were measured before."""
+    found = [share for r in contender.results if (share := r.get("share_of_ceiling"))]
+    if not found:
+        return ""
+    parts = (f"{name} {statistics.median(r[name] for r in found):.0%}" for name in found[0])
+    return f"{contender.name}, of the ceilings: {', '.join(parts)}"
 
 
 def main() -> None:
