@@ -15,7 +15,7 @@ STREAMS = "streams"
 _FIRST = 256
 _MOST_STREAMS = 32  # the engine's own limit
 _MOST_TOKENS = {Depth.QUICK: 32_768, Depth.FULL: 131_072}  # of all prompts that are read
-_NEW = 256  # long enough for an answer to be there while others are admitted
+_NEW = 4_096  # no answer may end while the prompts of others are read
 
 
 def fitting(subject: Subject, tokens: int) -> int:

@@ -63,7 +63,11 @@ class EngineTrial:
     @property
     def cost(self) -> float:
         """About how long it takes, in prompt tokens read."""
-        return sum(ask.cost(ask.prompt_tokens, ask.new_tokens) for ask in self.asks)
+        return sum(self.cost_of(ask, ask.prompt_tokens, ask.new_tokens) for ask in self.asks)
+
+    def cost_of(self, ask: Ask, num_read: int, num_written: int) -> float:
+        """Of one answer that is so far; what answers write meanwhile is not waited for."""
+        return ask.cost(num_read, 0 if self.until_admitted else num_written)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from engine.api import (
 )
 
 PRIORITY = -1  # a chat goes first
+_LASTING = 4  # tokens of each answer
 
 
 @dataclass(slots=True)
@@ -38,11 +39,6 @@ class _Asked:
     times_ns: list[int] = field(default_factory=list)
     timeline: Timeline | None = None
     is_ended: bool = False
-
-    @property
-    def cost(self) -> float:
-        """Of what is done of it."""
-        return self.ask.cost(self.num_computed, len(self.times_ns))
 
     def seen(self) -> AnswerSeen:
         """What there is of it."""
@@ -71,6 +67,7 @@ class Bench(QObject):
         self._trial: Trial | None = None
         self._asked: dict[str, _Asked] = {}
         self._most_running = 0
+        self._writing: tuple[int, int] | None = None  # how many alone write, since which token
         bridge.prefill_progressed.connect(self._on_prefill)
         bridge.tokens_produced.connect(self._on_tokens)
         bridge.finished.connect(self._on_finished)
@@ -87,7 +84,7 @@ class Bench(QObject):
         if isinstance(trial, ProgramTrial):
             self._measurement.start(trial.arguments)
             return
-        self._most_running = 0
+        self._most_running, self._writing = 0, None
         for ask in trial.asks:
             self._ask(ask)
 
@@ -164,21 +161,32 @@ class Bench(QObject):
 
     @Slot(EngineStats)
     def _on_stats(self, stats: EngineStats) -> None:
-        """Answers that wait while no prompt is left to read have no room."""
         if not self._asked:
             return
         self._most_running = max(self._most_running, min(stats.num_running, len(self._asked)))
-        trial = self._trial
-        if isinstance(trial, EngineTrial) and trial.until_admitted:
+        if isinstance(self._trial, EngineTrial) and self._trial.until_admitted:
             begun = sum(bool(asked.times_ns) for asked in self._asked.values())
-            has_settled = stats.num_waiting > 0 and begun >= stats.num_running > 0
-            if has_settled or begun == len(self._asked):
+            if begun == len(self._asked) or self._has_settled(stats, begun):
                 self._succeed()
+
+    def _has_settled(self, stats: EngineStats, begun: int) -> bool:
+        """Answers that wait while all others write have no room, if that lasts some tokens."""
+        num_tokens = sum(len(asked.times_ns) for asked in self._asked.values())
+        if not stats.num_waiting or begun < stats.num_running:
+            self._writing = None
+        elif self._writing is None or self._writing[0] != stats.num_running:
+            self._writing = (stats.num_running, num_tokens)
+        else:
+            return num_tokens - self._writing[1] >= _LASTING * stats.num_running
+        return False
 
     def _tell(self) -> None:
         trial = self._trial
         if isinstance(trial, EngineTrial):
-            done = sum(asked.cost for asked in self._asked.values())
+            done = sum(
+                trial.cost_of(asked.ask, asked.num_computed, len(asked.times_ns))
+                for asked in self._asked.values()
+            )
             self.progressed.emit(min(1.0, done / max(1.0, trial.cost)))
 
     def _succeed(self) -> None:

@@ -10,7 +10,7 @@ from app.controllers.experiments.bench import Bench
 from app.controllers.measurement import Measurement
 from app.experiments.prompts import Prompts
 from app.experiments.trials import Ask, EngineTrial, ProgramTrial
-from engine.api import EngineStats, ModelOptions
+from engine.api import EngineStats, ModelOptions, TokensProduced
 from tests.helpers.fake_engine import FakeEngines, Script
 
 PROGRAM = (
@@ -89,12 +89,29 @@ def test_a_dropped_trial_says_nothing_and_another_can_follow(hands):
 
 def test_it_is_settled_who_has_room_once_all_who_have_it_have_begun(hands):
     hands.bench.run(EngineTrial("s", 1.0, (Ask(32, 6),) * 3, until_admitted=True))
-    hands.step(4)  # all have begun, as the scripted engine lets everyone in
+    first, second, _third = list(hands.bench._asked)
+    tokens = [TokensProduced(name, "a", (1,), (n,)) for n, name in enumerate((first, second))]
+    for event in tokens:
+        hands.bridge.tokens_produced.emit(event)
+    hands.bridge.stats_changed.emit(stats(running=2, waiting=1))
+    assert hands.seen == []  # the next step may still let one in
+    for _ in range(4):
+        for event in tokens:
+            hands.bridge.tokens_produced.emit(event)
     hands.bridge.stats_changed.emit(stats(running=2, waiting=1))
     (seen,) = hands.seen
     assert seen.most_running == 2
     hands.play()
     assert len(hands.seen) == 1
+
+
+def test_one_that_reads_its_prompt_is_waited_for(hands):
+    hands.bench.run(EngineTrial("s", 1.0, (Ask(32, 6),) * 3, until_admitted=True))
+    (first, *_others) = list(hands.bench._asked)
+    for _ in range(40):
+        hands.bridge.tokens_produced.emit(TokensProduced(first, "a", (1,), (1,)))
+        hands.bridge.stats_changed.emit(stats(running=2, waiting=1))
+    assert hands.seen == []
 
 
 def test_a_program_shows_what_it_prints(qtbot, hands):
