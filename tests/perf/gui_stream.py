@@ -1,6 +1,7 @@
 """How late the GUI thread runs while 500 tokens a second stream into a long conversation.
 
-Run by hand: ``python tests/perf/gui_stream.py [--seconds 20] [--messages 200]``. Prints one JSON
+Run by hand: ``python tests/perf/gui_stream.py [--seconds 20] [--messages 200] [--inspector]``, the
+latter with the inspector open on the answer, which is reported once a second. Prints one JSON
 object: by how much a 16 ms timer is late, the CPU time of single events on the GUI thread (which
 other programs do not disturb), the longest event by the clock, and what was handled then. Asserts nothing.
 """
@@ -8,6 +9,7 @@ other programs do not disturb), the longest event by the clock, and what was han
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter_ns
 
@@ -16,12 +18,52 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+from engine.api import AnswerReport
+from tests.helpers.reports import make_report
 from tests.perf.gui_timing import ANSWER, TimedApplication, percentiles
 from ui.chat.page import ChatPage
 from ui.chat.rows import MessageRow, MessageStatus
+from ui.inspector.answer.view import AnswerView
+from ui.inspector.page import InspectorPage
 from ui.theme import LIGHT, ThemeSource, apply_theme
 
 TICK_MS = 16
+REPORT_MS = 1_000
+
+
+class Inspector(QObject):
+    """The inspector beside the page, open on an answer whose reports are made before."""
+
+    def __init__(self, rate: float, seconds: float) -> None:
+        super().__init__()
+        self.view = AnswerView(ThemeSource(LIGHT))
+        self.page = InspectorPage({"answer": self.view})
+        self.page.resize(300, 860)
+        self.page.show()
+        self.reports = [report_of(round(rate * (n + 1))) for n in range(round(seconds))]
+        self.timer = QTimer(self)
+        self.timer.timeout.connect(self.show_next)
+
+    def begin(self) -> None:
+        self.timer.start(REPORT_MS)
+
+    def show_next(self) -> None:
+        if self.reports:
+            self.view.show_report(self.reports.pop(0))
+
+
+def report_of(num_tokens: int) -> AnswerReport:
+    """A report of so many tokens, about 2 ms apart."""
+    base = make_report(is_complete=False)
+    first = base.times_ns[0]
+    times = tuple(first + 2_000_000 * n + 37_003 * n % 400_000 for n in range(num_tokens))
+    line = replace(
+        base.timeline,
+        last_token_ns=times[-1],
+        text_end_ns=times[-1],
+        num_output_tokens=num_tokens,
+    )
+    return replace(base, timeline=line, times_ns=times, token_ids=tuple(range(num_tokens)))
 
 
 class Measurement(QObject):
@@ -60,6 +102,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--messages", type=int, default=200)
     parser.add_argument("--rate", type=float, default=500.0)
+    parser.add_argument("--inspector", action="store_true")
     arguments = parser.parse_args()
     app = TimedApplication(sys.argv[:1])
     apply_theme(app, LIGHT)
@@ -77,8 +120,11 @@ def main() -> None:
     page.append_message(MessageRow(pending, "assistant", "", status=MessageStatus.STREAMING))
     page.set_generating(True)
     measurement: list[Measurement] = []
+    inspector = Inspector(arguments.rate, arguments.seconds) if arguments.inspector else None
 
     def begin() -> None:
+        if inspector is not None:
+            inspector.begin()
         app.forget()
         measurement.append(Measurement(page, pending, arguments.rate, arguments.seconds))
 
