@@ -4,6 +4,7 @@ Shows what its controller says; what is hidden by a switch, and which token is c
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from PySide6.QtCore import QRectF, Qt
@@ -74,6 +75,11 @@ class TokensView(QWidget):
         if not self._body.isHidden():
             return whole_sentence(self._tokens)
         return self.computing.text if not self.computing.isHidden() else self._words.text()
+
+    @property
+    def tokens(self) -> Sequence[InspectedToken]:
+        """The tokens that were shown last."""
+        return self._tokens
 
     @property
     def note(self) -> str:
@@ -169,7 +175,9 @@ class TokensView(QWidget):
         """The details take what they need and leave the rest to the chips."""
         layout = self.details.layout()
         assert layout is not None
-        height = layout.totalHeightForWidth(self._details_area.viewport().width())
+        bar = self._details_area.verticalScrollBar().sizeHint().width()
+        # its own width may still be the one before
+        height = layout.totalHeightForWidth(max(1, self.width() - 2 * MARGIN - bar))
         self._chips_area.setMinimumHeight(self._themes.px(_CHIPS_LEAST))
         self._details_area.setMinimumHeight(min(height, self._themes.px(_DETAILS_LEAST)))
         self._details_area.setMaximumHeight(height)
@@ -217,6 +225,10 @@ class TokensView(QWidget):
         layout.addWidget(self.computing)
         layout.addWidget(self._body, 1)
         layout.addStretch(0)
+        switches = [*self._parts.buttons(), *self._kinds.buttons()]
+        stops = [*switches, self.chips, self.details.choices, self.details.go_on]
+        for one, other in pairwise(stops):
+            QWidget.setTabOrder(one, other)
 
     def _row(self, widgets: Sequence[QWidget]) -> FlowLayout:
         row = FlowLayout(2, 2)

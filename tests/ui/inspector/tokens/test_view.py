@@ -115,3 +115,19 @@ def test_the_pointer_reads_in_a_line(view):
     assert view._read_out.text().startswith("“Is” · id 2")
     view.chips.pointed.emit(-1)
     assert view._read_out.text() == ""
+
+
+def test_the_tab_key_goes_from_top_to_bottom(view):
+    view.show_tokens(some_tokens(), "Yes, sir", "")
+    view.chips.choose(4)
+    view.details.choices._pick(0)
+    stop, names = view.findChildren(TextButton)[0], []
+    for _ in range(8):
+        names.append(stop.text() if isinstance(stop, TextButton) else type(stop).__name__)
+        stop = stop.nextInFocusChain()
+        while not (stop.isVisible() and stop.focusPolicy() & Qt.FocusPolicy.TabFocus):
+            stop = stop.nextInFocusChain()
+    assert names == [
+        *("All", "Prompt", "Answer", "Probability", "Entropy"),
+        *("TokenChips", "ChoiceList", "QPushButton"),
+    ]
