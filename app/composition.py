@@ -269,7 +269,12 @@ def _fill_tokens(
 ) -> None:
     controllers, services = application.controllers, application.services
     sources = TokenSources(
-        controllers.chat, branches, controllers.model, services.settings, services.bridge
+        controllers.chat,
+        controllers.answers,
+        branches,
+        controllers.model,
+        services.settings,
+        services.bridge,
     )
     TokensInspector(views.inspector.tokens, views.pages.inspector, inspected, sources)
 

@@ -804,6 +804,10 @@
       <translation>INT4（最小，最快）</translation>
     </message>
     <message>
+      <source>INT4 calibrated</source>
+      <translation type="unfinished" />
+    </message>
+    <message>
       <source>INT4 calibrated (better, made once)</source>
       <translation>INT4 校准（更好，只需生成一次）</translation>
     </message>
@@ -3258,6 +3262,10 @@
     <message>
       <source>{count} answers at once get {all} together in place of {one}, {factor} times as much, and each waits {all_ms} for a token in place of {one_ms}.</source>
       <translation>{count} 个回答同时进行，合计速度从 {one} 变为 {all}，是原来的 {factor} 倍；每个回答等一个 token 的时间从 {one_ms} 变为 {all_ms}。</translation>
+    </message>
+    <message>
+      <source>{count} tokens are computed after the answer being written.</source>
+      <translation>等正在生成的回答结束后，计算 {count} 个 token。</translation>
     </message>
     <message>
       <source>{count} tokens took {short} with the cache and {long} without it: {factor} times as long. Without it, each new token reads everything before it again, so its time grows with the answer, and the total with the square of its length.</source>

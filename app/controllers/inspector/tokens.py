@@ -10,6 +10,7 @@ from typing import Final
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from app.bridge import EngineBridge
+from app.controllers.answers import Answers
 from app.controllers.branches import BranchController
 from app.controllers.chat import ChatController
 from app.controllers.inspector.inspected import InspectedAnswer
@@ -60,6 +61,7 @@ class TokenSources:
     """Where the tokens' prompt and the model come from, and where branches go."""
 
     chat: ChatController
+    answers: Answers
     branches: BranchController
     model: ModelController
     settings: Settings
@@ -84,7 +86,8 @@ class TokensInspector(QObject):
         self._kept: OrderedDict[Question, TokensInspected] = OrderedDict()
         self._asked: Question | None = None
         self._ticket = 0
-        self._halted: Question | None = None  # it was cancelled, or cannot be answered
+        # what was cancelled or cannot be answered, and why
+        self._halted: tuple[Question, str] | None = None
         self._delay = QTimer(self)
         self._delay.setObjectName("tokens-delay")
         self._delay.setSingleShot(True)
@@ -93,7 +96,8 @@ class TokensInspector(QObject):
         page.shown_changed.connect(self._on_shown)
         inspected.changed.connect(self._show)
         inspected.reported.connect(self._on_reported)
-        sources.model.changed.connect(self._show)
+        sources.model.changed.connect(self._on_model_changed)
+        sources.answers.generating_changed.connect(self._show)
         sources.bridge.inspection_progressed.connect(self._on_progress)
         sources.bridge.tokens_inspected.connect(self._on_inspected)
         view.computing.stop_wanted.connect(self._on_stop)
@@ -104,6 +108,11 @@ class TokensInspector(QObject):
 
     @Slot(str)
     def _on_shown(self, _name: str) -> None:
+        self._halted = None
+        self._show()
+
+    @Slot()
+    def _on_model_changed(self) -> None:
         self._halted = None
         self._show()
 
@@ -135,16 +144,15 @@ class TokensInspector(QObject):
         elif question in self._kept:
             self._kept.move_to_end(question)
             self._show_kept(message, self._kept[question])
-        elif question == self._halted:
-            view.show_halted(tr("Stopped."))
+        elif self._halted is not None and question == self._halted[0]:
+            view.show_halted(self._halted[1])
         elif self._asked is None:
-            view.show_computing(question.num_estimated, is_estimate=True)
+            waits = bool(self._sources.answers.generating())
+            view.computing.show_estimate(question.num_estimated, waits=waits)
+            view.show_computing()
             self._delay.start()
 
     def _show_kept(self, message: ChatMessage, found: TokensInspected) -> None:
-        if found.problem:
-            self._view.show_halted(found.problem)
-            return
         notes: list[str] = []
         info = self._sources.model.info
         if info is not None and message.model and message.model != self._sources.model.name:
@@ -223,7 +231,8 @@ class TokensInspector(QObject):
     @Slot(InspectionProgress)
     def _on_progress(self, event: InspectionProgress) -> None:
         if self._asked is not None and event.ticket == self._ticket:
-            self._view.show_computing(event.num_tokens, is_estimate=False, num_done=event.num_done)
+            self._view.computing.show_progress(event.num_tokens, event.num_done)
+            self._view.show_computing()
 
     @Slot(TokensInspected)
     def _on_inspected(self, event: TokensInspected) -> None:
@@ -231,7 +240,10 @@ class TokensInspector(QObject):
         if question is None or event.ticket != self._ticket:
             return
         self._asked = None
-        self._kept[question] = event
+        if event.problem:
+            self._halted = question, event.problem
+        else:
+            self._kept[question] = event
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         self._show()
@@ -241,17 +253,14 @@ class TokensInspector(QObject):
     @Slot()
     def _on_stop(self) -> None:
         message = self._inspected.message
-        self._halted = None if message is None else self._question(message)
+        question = None if message is None else self._question(message)
+        self._halted = None if question is None else (question, tr("Stopped."))
         self._give_up()
         self._show()
 
     @Slot()
     def _on_start(self) -> None:
-        message = self._inspected.message
-        question = None if message is None else self._question(message)
         self._halted = None
-        if question is not None:
-            self._kept.pop(question, None)  # there is no more than a problem
         self._show()
 
     @Slot(Branch)

@@ -37,16 +37,19 @@ class ComputingBar(QWidget):
         """What it says."""
         return self._words.text()
 
-    def show_progress(self, num_tokens: int, *, is_estimate: bool, num_done: int) -> None:
+    def show_estimate(self, num_tokens: int, *, waits: bool) -> None:
+        """About so many tokens are to go through the model; ``waits``: an answer goes first."""
+        count = f"~{num_tokens:,}"
+        if waits:
+            words = tr("{count} tokens are computed after the answer being written.", count=count)
+        else:
+            words = tr("Computing {count} tokens…", count=count)
+        self._show_running(words, num_tokens, 0)
+
+    def show_progress(self, num_tokens: int, num_done: int) -> None:
         """``num_done`` of ``num_tokens`` have been through the model."""
-        self._is_running = True
-        count = f"~{num_tokens:,}" if is_estimate else f"{num_tokens:,}"
-        self._words.setText(tr("Computing {count} tokens…", count=count))
-        self._bar.setRange(0, max(1, num_tokens))
-        self._bar.setValue(num_done)
-        self._bar.setAccessibleName(self._words.text())
-        self._bar.show()
-        self.button.setText(tr("Cancel"))
+        words = tr("Computing {count} tokens…", count=f"{num_tokens:,}")
+        self._show_running(words, num_tokens, num_done)
 
     def show_halted(self, words: str) -> None:
         """It is over without tokens."""
@@ -54,6 +57,15 @@ class ComputingBar(QWidget):
         self._words.setText(words)
         self._bar.hide()
         self.button.setText(tr("Compute the tokens"))
+
+    def _show_running(self, words: str, num_tokens: int, num_done: int) -> None:
+        self._is_running = True
+        self._words.setText(words)
+        self._bar.setRange(0, max(1, num_tokens))
+        self._bar.setValue(num_done)
+        self._bar.setAccessibleName(words)
+        self._bar.show()
+        self.button.setText(tr("Cancel"))
 
     def _on_clicked(self) -> None:
         if self._is_running:

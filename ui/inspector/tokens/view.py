@@ -98,9 +98,8 @@ class TokensView(QWidget):
         self._words.setText(words)
         self._show(self._words)
 
-    def show_computing(self, num_tokens: int, *, is_estimate: bool, num_done: int = 0) -> None:
-        """So many tokens go through the model."""
-        self.computing.show_progress(num_tokens, is_estimate=is_estimate, num_done=num_done)
+    def show_computing(self) -> None:
+        """The tokens are being computed; ``computing`` says how far."""
         self._show(self.computing)
 
     def show_halted(self, words: str) -> None:

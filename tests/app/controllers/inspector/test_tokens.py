@@ -170,6 +170,29 @@ def test_a_problem_is_said_and_can_be_tried_again(bench):
     assert "Computing ~" in bench.view.text
 
 
+def test_an_answer_in_another_chat_goes_first(bench):
+    desk = bench.desk
+    first = desk.chat.open_chat.conversation_id
+    desk.chat.open(None)
+    desk.send("Elsewhere")
+    desk.step(2)
+    desk.chat.open(first)
+    bench.open()
+    assert "after the answer being written" in bench.view.text
+    assert bench.ask().answer == ANSWER
+    desk.play()
+
+
+def test_a_model_that_went_meanwhile_is_asked_again(bench):
+    command = bench.open().ask()
+    bench.answer(command, tokens=(), problem="The tokens were given up half-way.")
+    assert "half-way" in bench.view.text
+    bench.desk.application.controllers.model.reload()
+    bench.desk.play()
+    assert "Computing ~" in bench.view.text
+    assert bench.ask().ticket != command.ticket
+
+
 def test_without_an_answer_or_a_model(make_desk):
     empty = Bench(make_desk(Script()).begin()).open()
     assert "Ask something" in empty.view.text

@@ -13,9 +13,11 @@ def bar(qtbot):
 
 
 def test_an_estimate_is_marked(bar):
-    bar.show_progress(1234, is_estimate=True, num_done=0)
+    bar.show_estimate(1234, waits=False)
     assert bar.text == "Computing ~1,234 tokens…"
-    bar.show_progress(1200, is_estimate=False, num_done=600)
+    bar.show_estimate(1234, waits=True)
+    assert bar.text == "~1,234 tokens are computed after the answer being written."
+    bar.show_progress(1200, 600)
     assert bar.text == "Computing 1,200 tokens…"
 
 
@@ -23,7 +25,7 @@ def test_the_button_stops_and_begins_anew(bar):
     told = []
     bar.stop_wanted.connect(lambda: told.append("stop"))
     bar.start_wanted.connect(lambda: told.append("start"))
-    bar.show_progress(10, is_estimate=False, num_done=0)
+    bar.show_progress(10, 0)
     bar.button.click()
     bar.show_halted("Stopped.")
     assert bar.text == "Stopped."

@@ -34,7 +34,8 @@ def places(view):
 def test_words_in_place_of_tokens(view):
     view.show_words("Nothing yet.")
     assert view.text == "Nothing yet."
-    view.show_computing(50, is_estimate=True)
+    view.computing.show_estimate(50, waits=False)
+    view.show_computing()
     assert view.text == "Computing ~50 tokens…"
     view.show_halted("Stopped.")
     assert view.text == "Stopped."
