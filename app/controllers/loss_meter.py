@@ -102,6 +102,14 @@ class LossMeter(QObject):
             self._waiting = list(weights[1:])
             self._start(Measuring(weights[0], 1, len(weights)))
 
+    def keep(self, key: str, weights: str, loss: Loss) -> None:
+        """Keep a measurement of a model, whoever made it."""
+        self._book.add(key, weights, loss)
+        self._tasks.run(
+            partial(self._book.copy().write, self._place), on_error=self.save_failed.emit
+        )
+        self.changed.emit()
+
     def cancel(self) -> None:
         """Stop measuring; what is measured stays."""
         self._measurement.cancel()
@@ -140,10 +148,7 @@ class LossMeter(QObject):
             self._on_failed("")
             return
         weights = self.measuring.weights
-        self._book.add(self._wanted.key, weights, loss)
-        self._tasks.run(
-            partial(self._book.copy().write, self._place), on_error=self.save_failed.emit
-        )
+        self.keep(self._wanted.key, weights, loss)
         self._go_on()
         self.finished.emit(weights)
 

@@ -15,12 +15,13 @@ from app.experiments.trials import (
     Trial,
     number_in,
 )
-from engine.api import KVPrecision, Precision
+from engine.api import KVPrecision
 
 SPEED, QUALITY = "speed", "quality"
 DECODE, PREFILL, BYTES = "decode_rate", "prefill_rate", "bytes"
 AGREEMENT, DIVERGENCE = "top1_agreement", "mean_kl"
-WEIGHTS = (Precision.INT4, Precision.INT8, Precision.BF16, Precision.FP32)
+CALIBRATED = "int4-calibrated"
+WEIGHTS = ("int4", CALIBRATED, "int8", "bf16", "fp32")  # narrowest first
 CACHES = (KVPrecision.INT4, KVPrecision.INT8, KVPrecision.BF16, KVPrecision.FP32)
 _PROMPT, _NEW, _CONTEXT = 256, 64, 1_024
 _KV_PROMPTS = {Depth.QUICK: 1_536, Depth.FULL: 6_144}
@@ -42,20 +43,25 @@ def _bench(subject: Subject, prompt: int, new: int, context: int) -> tuple[str, 
 def plan_weights(subject: Subject) -> tuple[Trial, ...]:
     """Speed of each precision; with FULL also the quality of those not measured yet."""
     bench = _bench(subject, _PROMPT, _NEW, _CONTEXT)
+    weights = _weights(subject)
     trials = [
-        ProgramTrial(SPEED, float(n), (*bench, "--weights", p.value), p.value)
+        ProgramTrial(SPEED, float(n), (*bench, "--weights", name), name)
         for _again in range(_LOADS[subject.depth])
-        for n, p in enumerate(WEIGHTS)
+        for n, name in weights
     ]
     if subject.depth is Depth.FULL:
         trials += [
-            ProgramTrial(
-                QUALITY, float(n), _eval(subject, "--weights", p.value), p.value, _EVAL_COST
-            )
-            for n, p in enumerate(WEIGHTS)
-            if p.value not in subject.losses
+            ProgramTrial(QUALITY, float(n), _eval(subject, "--weights", name), name, _EVAL_COST)
+            for n, name in weights
+            if name not in subject.losses
         ]
     return tuple(trials)
+
+
+def _weights(subject: Subject) -> list[tuple[int, str]]:
+    """Those that need no minutes of calibration first, with their places."""
+    has_calibration = subject.info.is_calibrated or CALIBRATED in subject.losses
+    return [(n, name) for n, name in enumerate(WEIGHTS) if has_calibration or name != CALIBRATED]
 
 
 def _eval(subject: Subject, *options: str) -> tuple[str, ...]:
@@ -65,9 +71,9 @@ def _eval(subject: Subject, *options: str) -> tuple[str, ...]:
 def known_losses(subject: Subject) -> tuple[Reading, ...]:
     """Quality that was measured before, in the settings."""
     return tuple(
-        Reading(QUALITY, float(n), subject.losses[p.value], p.value)
-        for n, p in enumerate(WEIGHTS)
-        if subject.losses.get(p.value)
+        Reading(QUALITY, float(n), subject.losses[name], name)
+        for n, name in enumerate(WEIGHTS)
+        if subject.losses.get(name)
     )
 
 

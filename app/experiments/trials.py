@@ -101,12 +101,13 @@ class AnswerSeen:
 class Seen:
     """What a trial showed: answers in the order of its asks, or what a program printed.
 
-    ``most_running``: answers that had room in the cache at once.
+    ``most_running``: answers that had room in the cache at once. ``seconds`` a program took.
     """
 
     answers: tuple[AnswerSeen, ...] = ()
     most_running: int = 0
     printed: Mapping[str, object] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -464,8 +464,8 @@
       <translation>解码</translation>
     </message>
     <message>
-      <source>Decode leaves ~{idle} of the arithmetic idle: it does {intensity}.</source>
-      <translation>解码时约 {idle} 的算力闲着：每读一字节只做 {intensity}。</translation>
+      <source>Decode leaves ~{idle} of the arithmetic idle: it does {n} operations for each byte it reads.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>Decode-bound</source>
@@ -805,7 +805,7 @@
     </message>
     <message>
       <source>INT4 calibrated</source>
-      <translation type="unfinished" />
+      <translation>INT4 校准</translation>
     </message>
     <message>
       <source>INT4 calibrated (better, made once)</source>

@@ -209,10 +209,10 @@ class Bench(QObject):
             self.progressed.emit(part)
 
     @Slot(dict, float)
-    def _on_measured(self, printed: dict[str, object], _seconds: float) -> None:
+    def _on_measured(self, printed: dict[str, object], seconds: float) -> None:
         if self._trial is not None:
             self._trial = None
-            self.seen.emit(Seen(printed=printed))
+            self.seen.emit(Seen(printed=printed, seconds=seconds))
 
     @Slot(str)
     def _on_program_failed(self, reason: str) -> None:

@@ -16,10 +16,10 @@ from app.controllers.loss_meter import LossMeter
 from app.controllers.model import ModelController
 from app.experiments.catalogue import BY_NAME, EXPERIMENTS
 from app.experiments.kept import read_runs, remove_run, write_run
-from app.experiments.precision import AGREEMENT, DIVERGENCE
+from app.experiments.precision import AGREEMENT, DIVERGENCE, QUALITY, WEIGHTS
 from app.experiments.runs import Run
-from app.experiments.trials import Depth, Subject
-from app.quality.loss import model_key
+from app.experiments.trials import Depth, ProgramTrial, Seen, Subject
+from app.quality.loss import loss_of, model_key
 from app.tasks import Tasks
 from engine.api import ModelInfo
 from ui.experiments.page import ExperimentsPage
@@ -69,6 +69,7 @@ class ExperimentsController(QObject):
         page.details.export.told.connect(self.notice)
         runner.changed.connect(self._show_soon.call)
         runner.ended.connect(self._on_ended)
+        runner.program_ended.connect(self._on_program)
         model.changed.connect(self._on_model)
         answers.generating_changed.connect(self._on_others)
         meter.changed.connect(self._on_others)
@@ -163,6 +164,16 @@ class ExperimentsController(QObject):
         elif run.failures:
             self.notice.emit(" ".join(run.failures))
         self._show()
+
+    @Slot(ProgramTrial, Seen)
+    def _on_program(self, trial: ProgramTrial, seen: Seen) -> None:
+        """What a precision loses is worth keeping for the settings, too."""
+        if trial.series == QUALITY and trial.label in WEIGHTS and self._info is not None:
+            if self._runner.experiment is not BY_NAME["weights"]:
+                return
+            loss = loss_of(dict(seen.printed), seen.seconds, self._info.num_parameters)
+            if loss is not None:
+                self._meter.keep(model_key(self._info.path), trial.label, loss)
 
     @Slot()
     def _on_model(self) -> None:

@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.controllers.experiments.bench import Bench
 from app.experiments.catalogue import Experiment
 from app.experiments.runs import Run, Setting
-from app.experiments.trials import Ask, EngineTrial, Reading, Seen, Subject, Trial
+from app.experiments.trials import Ask, EngineTrial, ProgramTrial, Reading, Seen, Subject, Trial
 from ui.widgets.model_name import model_title
 
 logger = logging.getLogger(__name__)
@@ -42,9 +42,14 @@ class _Progress:
 
 
 class Runner(QObject):
-    """One experiment at a time. ``changed``: it is further; ``ended``: this run is over."""
+    """One experiment at a time.
+
+    ``changed``: it is further; ``program_ended``: what a program printed; ``ended``: this run is
+    over.
+    """
 
     changed = Signal()
+    program_ended = Signal(ProgramTrial, Seen)
     ended = Signal(Run)
 
     def __init__(self, bench: Bench, parent: QObject | None = None) -> None:
@@ -197,6 +202,8 @@ class Runner(QObject):
         trial = self._trials[self._number]
         if experiment is not None and subject is not None and trial is not self._warm_up:
             self._readings += experiment.read(subject, trial, seen)
+        if isinstance(trial, ProgramTrial):
+            self.program_ended.emit(trial, seen)
         self._next()
 
     @Slot(str)

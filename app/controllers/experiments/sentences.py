@@ -159,7 +159,7 @@ def _weights(found: Findings) -> str:
         narrow_bytes=words_of(Kind.BYTES, found["narrow_bytes"]),
         wide_bytes=words_of(Kind.BYTES, found["wide_bytes"]),
     )
-    return _narrower(found, tuple(p.value for p in precision.WEIGHTS), memory)
+    return _narrower(found, precision.WEIGHTS, memory)
 
 
 def _kv(found: Findings) -> str:

@@ -80,6 +80,7 @@ _PLACES: Mapping[str, str] = {
     Text.REPEATING.value: mark("repeating text"),
     Text.PROSE.value: mark("prose"),
     guessing.NGRAMS: mark("random text, with n-grams"),
+    precision.CALIBRATED: mark("INT4 calibrated"),
 }
 _KV_WORDS = {
     "float32": "FP32",

@@ -17,6 +17,12 @@ def test_each_precision_is_a_load_of_its_own(subject):
     assert all("--weights" in trial.arguments for trial in trials)
 
 
+def test_calibrated_weights_are_measured_where_they_are_there_already(subject):
+    known = replace(subject, losses={"int4-calibrated": {}})
+    labels = [trial.label for trial in precision.plan_weights(known)]
+    assert labels == ["int4", "int4-calibrated", "int8", "bf16", "fp32"]
+
+
 def test_what_was_measured_in_the_settings_is_not_measured_again(subject):
     known = replace(
         subject, depth=Depth.FULL, losses={"int4": {"top1_agreement": 0.93, "mean_kl": 0.02}}
@@ -38,7 +44,7 @@ def test_the_narrowest_is_compared_with_the_widest(subject):
     found = precision.findings(readings)
     assert found["times"] == 3.0
     assert found["agreement"] == 0.93
-    assert (found["narrow"], found["wide"]) == (0.0, 3.0)
+    assert (found["narrow"], found["wide"]) == (0.0, 4.0)
 
 
 def test_a_cache_the_model_cannot_keep_is_left_to_its_own_trial(subject):
