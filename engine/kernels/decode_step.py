@@ -113,8 +113,9 @@ class StepCache:
     """The paged cache of one kind of layers: written to by a step.
 
     ``pool``: [layers, 2 * kv_heads, slots, head_dim] in a floating format; the codes of a quantised
-    one, whose scales and zeros are ``parameters`` (see ``engine.kv.quantized``). ``layers``: those
-    of the model that it is of, in its own order (none: all).
+    one, whose scales and zeros are ``parameters``, with ``factors`` and ``centres`` (see
+    ``engine.kv.quantized``). ``layers``: those of the model that it is of, in its own order (none:
+    all).
     """
 
     kept: KVFormat
@@ -123,11 +124,14 @@ class StepCache:
     num_slots: int
     block_size: int
     layers: tuple[int, ...] = ()
+    factors: torch.Tensor | None = None
+    centres: torch.Tensor | None = None
 
     @property
     def is_readable(self) -> bool:
         """Whether the core reads it in place."""
-        tensors = (self.pool,) if self.parameters is None else (self.pool, self.parameters)
+        given = (self.pool, self.parameters, self.factors, self.centres)
+        tensors = [tensor for tensor in given if tensor is not None]
         return (not self.kept.is_quantised or self.block_size % _VECTOR == 0) and all(
             tensor.device.type == "cpu" and tensor.is_contiguous() for tensor in tensors
         )
@@ -267,6 +271,7 @@ class DecodeStep:
         for index, (cache, kind) in enumerate(zip(caches, self._kinds, strict=True)):
             kind.pool = cache.pool.data_ptr()
             kind.parameters = _pointer(cache.parameters)
+            kind.factors, kind.centres = _pointer(cache.factors), _pointer(cache.centres)
             kind.num_slots = cache.num_slots
             for place, layer in enumerate(cache.layers or range(count)):
                 kinds[layer], places[layer] = index, place

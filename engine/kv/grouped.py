@@ -89,5 +89,9 @@ class _SpanReader(SpanReader):
         return self.inner.read(self.own[layer])
 
     @override
+    def query_factors(self, layer: int) -> torch.Tensor:
+        return self.inner.query_factors(self.own[layer])
+
+    @override
     def spans(self, layer: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         return self.inner.spans(self.own[layer])

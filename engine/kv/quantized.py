@@ -5,6 +5,13 @@ quantised: keys have a few channels that are far larger than the others, and a r
 them (as in QuaRot, arXiv 2404.00456). Scores are the same when queries are rotated too, and what
 is mixed from V is rotated back once.
 
+Channels of keys differ before that, each in its own way. Much of a key is the same in all keys of
+its layer and head: this centre is taken off and never put back, as it adds the same to all scores
+of a query, which their softmax does not see (as in SageAttention, arXiv 2410.02367). And queries
+and keys are multiplied by factors that undo each other, so that a channel is coded the more finely
+the more queries make of it (as in QServe, arXiv 2405.04532). A storage begins with centres of zero
+and factors of one; ``engine.model.balance`` finds better ones before anything is kept.
+
 A vector of ``head_dim`` values is coded alone, so that tokens are appended one by one::
 
     INT8   value = q * scale, q from -127 to 127
@@ -102,6 +109,9 @@ class QuantizedStorage(PagedStorage):
 
     ``codes``: uint8 [num_layers, 2, num_kv_heads, num_blocks, block_size * code bytes], K before V.
     ``parameters``: float16 [num_layers, 2, num_kv_heads, num_blocks, n, block_size].
+    ``factors``: float32 [num_layers, 2, num_kv_heads, head_dim], those of queries and of keys.
+    ``centres``: float32 [num_layers, num_kv_heads, head_dim], of keys times factors, rotated. What
+    was appended with others is of no use.
     """
 
     def __init__(self, geometry: KVGeometry, device: torch.device) -> None:
@@ -118,6 +128,9 @@ class QuantizedStorage(PagedStorage):
         self.codes = lazy_zeros((*planes, size * code_bytes), torch.uint8, device)
         count = kept.num_parameters(width)
         self.parameters = lazy_zeros((*planes, count, size), torch.float16, device)
+        each = (geometry.num_kv_heads, width)
+        self.factors = torch.ones(geometry.num_layers, 2, *each, device=device)
+        self.centres = torch.zeros(geometry.num_layers, *each, device=device)
         # as layers, heads, blocks, and the bytes of a block in their order
         self._keys = _parted(self.codes[:, 0], code_bytes // _QUAD, size, _QUAD)
         self._values = _parted(self.codes[:, 1], size, code_bytes)
@@ -130,15 +143,28 @@ class QuantizedStorage(PagedStorage):
     @override
     def append(self, layer: int, slots: torch.Tensor, keys_values: torch.Tensor) -> None:
         heads = self.geometry.num_kv_heads
-        codes, parameters = encode(keys_values.float() @ self.rotation, self.geometry.format)
+        keys, values = keys_values[:, :heads] * self.factors[layer, 1], keys_values[:, heads:]
+        rotated = torch.cat((keys, values.float()), 1) @ self.rotation
+        rotated[:, :heads] -= self.centres[layer]
+        codes, parameters = encode(rotated, self.geometry.format)
         blocks = slots // self.geometry.block_size
         tokens = slots % self.geometry.block_size
-        keys = _parted(self._flipped(codes[:, :heads]), -1, _QUAD)
+        quads = _parted(self._flipped(codes[:, :heads]), -1, _QUAD)
         # an index in front: [blocks, tokens, kv_heads, ...]
-        self._keys[layer].permute(1, 3, 0, 2, 4)[blocks, tokens] = keys
+        self._keys[layer].permute(1, 3, 0, 2, 4)[blocks, tokens] = quads
         self._values[layer].permute(1, 2, 0, 3)[blocks, tokens] = codes[:, heads:]
         rows = parameters.view(-1, 2, heads, parameters.shape[-1])
         self.parameters[layer].permute(2, 4, 0, 1, 3)[blocks, tokens] = rows
+
+    def balance(self, layer: int, factors: torch.Tensor, centres: torch.Tensor) -> None:
+        """Keep the keys of ``layer`` so from now on, when nothing is kept yet.
+
+        ``factors`` of keys, positive, and ``centres`` of keys as they are appended: float32
+        [num_kv_heads, head_dim].
+        """
+        self.factors[layer, 0].copy_(factors.reciprocal())
+        self.factors[layer, 1].copy_(factors)
+        self.centres[layer].copy_((centres * factors).to(self.device) @ self.rotation)
 
     @override
     def block_tensors(self, block: int) -> tuple[torch.Tensor, ...]:
@@ -154,7 +180,10 @@ class QuantizedStorage(PagedStorage):
         return _QuantizedReader(self, blocks, length, dtype, self.rotation)
 
     def rows(self, layer: int, blocks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Rotated K and V of whole blocks (int64 [n]), float32 [kv_heads, n * size, head_dim]."""
+        """K times its factors, rotated and less its centres, and V rotated, of blocks (int64 [n]).
+
+        Both float32 [kv_heads, n * size, head_dim].
+        """
         kept = self.geometry.format
         keys = self._keys[layer][:, blocks].transpose(2, 3).flatten(3)
         values = self._values[layer][:, blocks]
@@ -181,12 +210,18 @@ class _QuantizedReader(SpanReader):
 
     @override
     def read(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+        centres = self.storage.centres[layer].unsqueeze(1)
         spans = [
-            torch.stack((keys, values)).float() @ self.rotation
+            torch.stack((keys.float() + centres, values.float())) @ self.rotation
             for keys, values in self.spans(layer)
         ]
-        keys, values = torch.cat(spans, 2).to(self.dtype).unbind(0)
-        return keys, values
+        keys, values = torch.cat(spans, 2).unbind(0)
+        keys = keys * self.query_factors(layer)
+        return keys.to(self.dtype), values.to(self.dtype)
+
+    @override
+    def query_factors(self, layer: int) -> torch.Tensor:
+        return self.storage.factors[layer, 0].unsqueeze(1)
 
     @override
     def spans(self, layer: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:

@@ -23,7 +23,7 @@ class CacheIdentity:
 
     ``model`` and ``precision`` (of weights and cache) outlive a load; ``load`` counts the loads of
     this process, each of which begins with an empty cache. ``rope``: what the context's length
-    decided of the rotation of keys, if anything.
+    decided of the rotation of keys, and how they are balanced, if anything.
     """
 
     model: str

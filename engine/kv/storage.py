@@ -32,11 +32,16 @@ class SpanReader(KVReader, Protocol):
     """A reader that makes K and V again from quantised codes, a span of tokens at a time.
 
     ``rotation``: orthogonal, float32 [head_dim, head_dim]. Spans come rotated by it: scores are
-    those of queries times ``rotation``, and what is mixed from V is to be multiplied by its
-    transpose. ``read`` returns K and V as they were appended.
+    those of queries times ``query_factors`` and then ``rotation``, and what is mixed from V is to
+    be multiplied by its transpose. Keys come less a vector that is the same for all of a layer and
+    head. ``read`` returns K and V as they were appended.
     """
 
     rotation: torch.Tensor
+
+    def query_factors(self, layer: int) -> torch.Tensor:
+        """What queries are multiplied by, channel by channel: float32 [num_kv_heads, 1, head_dim]."""
+        ...
 
     def spans(self, layer: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """K and V, each [num_kv_heads, n, head_dim], in order, no longer than a fixed length."""

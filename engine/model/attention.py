@@ -152,7 +152,8 @@ class _SpanAttention:
         """Queries [length, num_heads, head_dim] -> [length, num_heads * head_dim]."""
         rotation = self.reader.rotation.to(queries.dtype)
         shape = (self.length, heads.num_kv_heads, heads.group, heads.head_dim)
-        rows = (queries @ rotation).view(shape).permute(1, 2, 0, 3)
+        factors = self.reader.query_factors(layer).to(queries.dtype)
+        rows = (queries.view(shape) * factors @ rotation).permute(1, 2, 0, 3)
         softmax = _OnlineSoftmax(rows, heads.softcap)
         first = 0
         for keys, values in self.reader.spans(layer):

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,7 +27,8 @@ from engine.kv.storage import PagedStorage
 from engine.model.architectures.deepseek_v4.config import is_v4
 from engine.model.architectures.deepseek_v4.decoder import V4Decoder
 from engine.model.architectures.deepseek_v4.source import V4Source
-from engine.model.batch import Decoder, ForwardBatch, Segment
+from engine.model.balance import balance_keys
+from engine.model.batch import Decoder
 from engine.model.calibrated import build_calibrated
 from engine.model.compat.gguf_families import FAMILIES
 from engine.model.gguf import MetadataValue
@@ -40,6 +42,7 @@ from engine.model.resolve import choose_machine, out_of_memory, resolve, weights
 from engine.model.rope import describe_scaling
 from engine.model.source import Checkpoint, WeightSource
 from engine.model.text_parts import check_vocabulary, read_folder_text_parts, read_text_parts
+from engine.model.warm_up import warm_up
 from engine.model.weight_cache import int4_source
 from engine.text.template import ChatTemplate
 from engine.text.tokenizer import Tokenizer
@@ -56,7 +59,6 @@ Question = Callable[[], bool]
 _PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pickle", ".pkl"})
 # Packing small matrices gains nothing from more threads, and loses to whoever shares the cores.
 _SMALL_FILE_BYTES = 512 << 20
-_WARM_UP_TOKENS = (16, 1)  # a little prefill, then a decode step
 
 
 class LoadedDecoder(Decoder, Protocol):
@@ -82,7 +84,8 @@ class LoadedModel:
     template: ChatTemplate
     info: ModelInfo
     config: ResolvedConfig
-    rope: str | None = None  # what the context's length decided of the rotation
+    # what the context's length decided of the rotation of keys, and how an INT4 cache balances them
+    rope: str | None = None
 
 
 def open_checkpoint(path: str | Path) -> "Source":
@@ -167,13 +170,15 @@ def load_model(
             torch.set_num_threads(config.threads)
             steps.report(LoadStage.KV_CACHE, 0, 1)
             storage = _make_storage(config)
-            steps.report(LoadStage.WARM_UP, 0, len(_WARM_UP_TOKENS))
-            _warm_up(decoder, storage, steps)
+            warm_up(decoder, storage, partial(steps.report, LoadStage.WARM_UP), steps.is_cancelled)
+            length = config.context_length
+            balance = balance_keys(decoder, storage, tokenizer, length, steps.is_cancelled)
         load_ns = time.perf_counter_ns() - start_ns
         info = _describe(source, config, decoder, load_ns, has_template=not template.is_plain)
         info = replace(info, is_calibrated=is_calibrated)
     rope = describe_scaling(source.config.rope_scaling, config.context_length)
-    return LoadedModel(decoder, storage, tokenizer, template, info, config, rope)
+    keys = ", ".join(filter(None, (rope, balance))) or None
+    return LoadedModel(decoder, storage, tokenizer, template, info, config, keys)
 
 
 class _Steps:
@@ -304,28 +309,6 @@ def _make_storage(config: ResolvedConfig) -> PagedStorage:
     num_others = config.kv.num_layers - config.cpu_layers
     runs = ((torch.device("cpu"), config.cpu_layers), (device, num_others))
     return SplitStorage(config.kv, runs)
-
-
-@torch.inference_mode()
-def _warm_up(decoder: Decoder, storage: PagedStorage, steps: _Steps) -> None:
-    """Run small batches, so that the first request does not pay for torch's first calls.
-
-    Writes to the first block, which belongs to nobody yet.
-    """
-    device, num_windows = storage.device, len(storage.parts) - 1
-    for done, wanted in enumerate(_WARM_UP_TOKENS, start=1):
-        length = min(wanted, storage.geometry.block_size)
-        rows = torch.arange(length, device=device)
-        batch = ForwardBatch(
-            token_ids=torch.zeros(length, dtype=torch.int64, device=device),
-            positions=rows,
-            slots=rows,
-            segments=(Segment(0, length, 0, (0,), ((0,),) * num_windows),),
-            logit_rows=rows[-1:],
-            window_slots=(rows,) * num_windows,
-        )
-        decoder.forward(batch, storage, steps.is_cancelled)
-        steps.report(LoadStage.WARM_UP, done, len(_WARM_UP_TOKENS))
 
 
 @contextmanager

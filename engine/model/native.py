@@ -99,6 +99,11 @@ class NativeDecoder:
             for rotation in layer_rotations(self.config)
         )
 
+    def reserve(self, num_positions: int) -> None:
+        """Tabulate positions [0, num_positions); those that a request's blocks reach are anyway."""
+        for table in self._tables:
+            table.reserve(num_positions)
+
     def _rotary_table(self, rotation: float, context_length: int) -> RotaryTable:
         """``rotation`` as from ``layer_rotation``; frequencies of 0 only apply the head scales."""
         config = self.config
@@ -150,13 +155,18 @@ class NativeDecoder:
 
     @torch.inference_mode()
     def forward(
-        self, batch: ForwardBatch, storage: PagedStorage, interrupted: Callable[[], bool]
+        self,
+        batch: ForwardBatch,
+        storage: PagedStorage,
+        interrupted: Callable[[], bool],
+        watch: Callable[[int, torch.Tensor], None] | None = None,
     ) -> torch.Tensor:
         """Append the batch's K and V to ``storage`` and return logits, float32 [R, vocab_size].
 
         Calls ``interrupted()`` between layers; raises ForwardInterruptedError when it is true.
+        ``watch`` is shown each layer's rotated queries and keys, [T, heads + kv_heads, head_dim].
         """
-        if self._step is not None and self._step.can_read(storage):
+        if watch is None and self._step is not None and self._step.can_read(storage):
             return self._run_native(self._step, batch, storage, interrupted)
         attention = self._prepare_attention(batch, storage)
         slots = slots_by_window(batch, storage, self._windows)
@@ -172,6 +182,8 @@ class NativeDecoder:
             heads = layer.project(x, head_dim)
             table, cosines, sines = rotations[layer.rotation]
             table.rotate_(heads[:, :rotated], cosines, sines)
+            if watch is not None:
+                watch(index, heads[:, :rotated])
             storage.append(index, slots[layer.window], heads[:, num_heads:])
             if index == last and rows.shape[0] == 0:
                 return torch.empty(0, self.config.vocab_size, device=self._device)
@@ -218,9 +230,7 @@ class NativeDecoder:
         return [(table, *table.rows(batch.positions, self._head_scales)) for table in self._tables]
 
     def _reserve(self, batch: ForwardBatch) -> None:
-        length = max(s.context + s.length for s in batch.segments)
-        for table in self._tables:
-            table.reserve(length)
+        self.reserve(max(s.context + s.length for s in batch.segments))
 
     def _logits(self, x: torch.Tensor) -> torch.Tensor:
         return self._scale_logits_(self._head(self._norm(x)).float())

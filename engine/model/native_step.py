@@ -106,8 +106,15 @@ def _cache_of(storage: PagedStorage) -> StepCache:
     geometry = storage.geometry
     num_slots = geometry.num_blocks * geometry.block_size
     if isinstance(storage, QuantizedStorage):
-        pool, parameters = storage.codes, storage.parameters
-        return StepCache(geometry.format, pool, parameters, num_slots, geometry.block_size)
+        return StepCache(
+            geometry.format,
+            storage.codes,
+            storage.parameters,
+            num_slots,
+            geometry.block_size,
+            factors=storage.factors,
+            centres=storage.centres,
+        )
     return StepCache(geometry.format, storage.pool, None, num_slots, geometry.block_size)
 
 

@@ -7,7 +7,9 @@
 //   INT8   value = q * scale. A byte a value; in K with the sign bit flipped.
 //   INT4   value = q * scale + zero for 32 values; byte i of a group: values i and 16 + i.
 //
-// In a block of K bytes 4j..4j+3 of all tokens lie side by side, in one of V a token's bytes.
+// In a block of K bytes 4j..4j+3 of all tokens lie side by side, in one of V a token's bytes. Keys are
+// coded times factors, which queries are divided by, and less their centre, which the softmax of
+// their scores does not see.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -32,6 +34,16 @@ template <class V>
 inline void rotate(const StepState& s, float* row) {
     const int size = s.model->head_dim;
     hadamard<V>(row, size, s.batch->kv_type == TT_KV_INT4 ? kGroup : size & -size);
+}
+
+// Multiply a query's or key's channels by their factors.
+template <class V>
+inline void balance(const StepState& s, int layer, bool is_key, int64_t kv_head, float* row) {
+    const float* factors = cache_of(s, layer).factors;
+    if (!factors) return;
+    const int64_t heads = s.model->num_kv_heads, head_dim = s.model->head_dim;
+    factors += ((2 * int64_t{s.batch->places[layer]} + (is_key ? 1 : 0)) * heads + kv_head) * head_dim;
+    for (int d = 0; d < head_dim; d += 16) V::store(row + d, V::mul(V::load(row + d), V::load(factors + d)));
 }
 
 // Sizes of a quantised cache.
@@ -98,6 +110,17 @@ inline void encode4(const float* row, uint8_t* codes, uint16_t* scale, uint16_t*
     for (int i = 0; i < 16; ++i) codes[i] = static_cast<uint8_t>(low[i] | (high[i] << 4));
 }
 
+// to [head_dim]: a rotated key less its centre. Returns `to`, or the key itself where there is none.
+template <class V>
+inline const float* centred(const StepState& s, int layer, int64_t kv_head, const float* row, float* to) {
+    const float* centre = cache_of(s, layer).centres;
+    if (!centre) return row;
+    const int head_dim = s.model->head_dim;
+    centre += (int64_t{s.batch->places[layer]} * s.model->num_kv_heads + kv_head) * head_dim;
+    for (int d = 0; d < head_dim; d += 16) V::store(to + d, V::sub(V::load(row + d), V::load(centre + d)));
+    return to;
+}
+
 // Write `row`, already rotated, to its place.
 template <class V, int32_t Kind>
 inline void append_codes(const StepState& s, int layer, bool is_value, int64_t kv_head, int64_t slot,
@@ -107,6 +130,8 @@ inline void append_codes(const StepState& s, int layer, bool is_value, int64_t k
     const int64_t size = s.batch->block_size;
     const CodePlace to = code_place<Kind>(s, layout, layer, is_value, kv_head, slot / size, slot % size);
     alignas(64) uint8_t codes[kMostHeadDim];
+    alignas(64) float less[kMostHeadDim];
+    if (!is_value) row = centred<V>(s, layer, kv_head, row, less);
     if constexpr (Kind == TT_KV_INT8) {
         encode8<V>(row, head_dim, codes, to.parameters);
     } else {

@@ -109,6 +109,11 @@ enum tt_part : int32_t {
 struct tt_cache {
     void* pool;        // written to: [its layers, 2 * kv_heads, num_slots, head_dim], or codes
     void* parameters;  // written to: scales and zeros of a quantised cache, fp16
+    // Of a quantised cache: what queries and keys are multiplied by before they are rotated, [its
+    // layers, 2, kv_heads, head_dim], and what is taken off rotated keys, [its layers, kv_heads,
+    // head_dim]. Null: nothing.
+    const float* factors;
+    const float* centres;
     const tt_segment* segments;  // [num_segments], with its own blocks
     const int64_t* slots;        // [rows]
     int64_t num_slots;
@@ -139,7 +144,7 @@ struct tt_team;
 struct tt_step;
 
 // Which version of this file a binary was built from: TT_VERSION.
-constexpr int32_t TT_VERSION = 2;
+constexpr int32_t TT_VERSION = 3;
 TT_API int32_t tt_version();
 
 // The instruction sets that this binary holds and this machine runs, best first, as one string

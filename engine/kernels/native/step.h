@@ -185,7 +185,12 @@ class StepThread {
             }
             turn(layer, m, row);
         }
-        if (is_quantised(s_.batch->kv_type)) rotate<V>(s_, row);
+        if (is_quantised(s_.batch->kv_type)) {
+            const bool is_key = head >= m_.num_heads;
+            const int kv_head = is_key ? head - m_.num_heads : head / (m_.num_heads / m_.num_kv_heads);
+            if (kv_head < m_.num_kv_heads) balance<V>(s_, index, is_key, kv_head, row);
+            rotate<V>(s_, row);
+        }
         if (head < m_.num_heads) {
             const F scale = V::set1(m_.attention_scale);
             for (int d = 0; d < m_.head_dim; d += 16) V::store(row + d, V::mul(V::load(row + d), scale));

@@ -180,3 +180,51 @@ def test_too_short_a_table_is_refused():
     storage, _ = _filled(KVFormat.INT8, (0, 1), 20)
     with pytest.raises(ValueError, match="33 tokens need 3 blocks, not 2"):
         storage.reader((0, 1), 33, torch.float32)
+
+
+# ---------------------------------------------------------------------- balance
+def _uneven(length: int) -> torch.Tensor:
+    """Rows as models make them: some channels of keys are large, always the same, or both."""
+    rows = _rows(3, length, 4, 64)
+    rows[:, :, :2, 7] += 30
+    rows[:, :, :2, 8] *= 12
+    rows[:, :, :2, 40] -= 15
+    return rows
+
+
+def _balanced(kept: KVFormat):
+    storage = make_storage(replace(GEOMETRY, format=kept), CPU)
+    assert isinstance(storage, QuantizedStorage)
+    seen = _uneven(200)[:, :, :2]
+    for layer in range(3):
+        centres = seen[layer].mean(0)
+        storage.balance(layer, (seen[layer] - centres).square().mean(0).pow(-0.25), centres)
+    return storage
+
+
+@pytest.mark.parametrize("kept", QUANTISED)
+def test_balanced_keys_are_read_as_they_were_appended_and_better(kept):
+    written, slots = _uneven(40), torch.arange(40)
+    errors = []
+    for storage in (_balanced(kept), make_storage(replace(GEOMETRY, format=kept), CPU)):
+        storage.append(1, slots, written[1])
+        keys, values = storage.reader(range(3), 40, torch.float32).read(1)
+        errors.append(float((keys - written[1, :, :2].transpose(0, 1))[..., 9:40].norm()))
+        torch.testing.assert_close(values, written[1, :, 2:].transpose(0, 1), atol=0.5, rtol=0)
+    assert errors[0] < 0.75 * errors[1]
+
+
+@pytest.mark.parametrize("kept", QUANTISED)
+def test_scores_of_balanced_keys_differ_by_a_constant(kept):
+    storage, written = _balanced(kept), _uneven(40)
+    storage.append(2, torch.arange(40), written[2])
+    reader = storage.reader(range(3), 40, torch.float32)
+    assert isinstance(reader, SpanReader)
+    queries = _rows(2, 5, 64, seed=9)
+    rotated = queries * reader.query_factors(2) @ reader.rotation
+    scores = torch.cat([rotated @ keys.transpose(1, 2) for keys, _ in reader.spans(2)], -1)
+    exact = queries @ written[2, :, :2].permute(1, 2, 0)
+    apart = scores - exact
+    apart -= apart.mean(-1, keepdim=True)
+    limit = 0.3 if kept is KVFormat.INT8 else 6.0
+    assert float(apart.abs().max()) < limit
