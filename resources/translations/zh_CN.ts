@@ -465,7 +465,7 @@
     </message>
     <message>
       <source>Decode leaves ~{idle} of the arithmetic idle: it does {n} operations for each byte it reads.</source>
-      <translation type="unfinished" />
+      <translation>解码时约 {idle} 的算力闲着：每读一个字节只做 {n} 次运算。</translation>
     </message>
     <message>
       <source>Decode-bound</source>
@@ -654,6 +654,10 @@
     <message>
       <source>First token after {first}, complete after {whole}; {stage} took {share} of it.</source>
       <translation>首个 token 用时 {first}，全部完成用时 {whole}；其中{stage}占 {share}。</translation>
+    </message>
+    <message>
+      <source>First token after {first}, {whole} so far; {stage} took {share} of it.</source>
+      <translation>首个 token 用时 {first}，至今 {whole}；其中{stage}占 {share}。</translation>
     </message>
     <message>
       <source>First token only</source>
@@ -1304,6 +1308,10 @@
       <translation>没有全部测完。</translation>
     </message>
     <message>
+      <source>Not measured on this machine yet.</source>
+      <translation>还没有在本机测量过。</translation>
+    </message>
+    <message>
       <source>Not taken: at least {low}.</source>
       <translation>未采用：最小为 {low}。</translation>
     </message>
@@ -1900,6 +1908,10 @@
       <translation>KV 缓存最多可占 {all}，其中 {used} 存有内容。</translation>
     </message>
     <message>
+      <source>The answer in the making</source>
+      <translation>正在写的回答</translation>
+    </message>
+    <message>
       <source>The answer is being written. Its tokens follow when it has ended.</source>
       <translation>回答正在生成，结束后显示它的 token。</translation>
     </message>
@@ -2342,6 +2354,10 @@
     <message>
       <source>Undo</source>
       <translation>撤销</translation>
+    </message>
+    <message>
+      <source>Undo the deletion</source>
+      <translation>撤销删除</translation>
     </message>
     <message>
       <source>Unload</source>
@@ -3080,6 +3096,10 @@
       <translation>已展开</translation>
     </message>
     <message>
+      <source>so far</source>
+      <translation>至今</translation>
+    </message>
+    <message>
       <source>special</source>
       <translation>特殊</translation>
     </message>
@@ -3720,6 +3740,10 @@
     <message>
       <source>“{title}”</source>
       <translation>“{title}”</translation>
+    </message>
+    <message>
+      <source>“{title}” is being measured: {progress}</source>
+      <translation>正在测量“{title}”：{progress}</translation>
     </message>
     <message>
       <source>“{words}”</source>

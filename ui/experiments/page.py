@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 from typing_extensions import override
 
 from ui.experiments.choice import Choice
@@ -83,7 +91,8 @@ class ExperimentsPage(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(_MARGIN, 4, _MARGIN, 10)
         head.setSpacing(12)
-        head.addWidget(self._back)
+        self._back.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        head.addWidget(self._back, 0, Qt.AlignmentFlag.AlignLeft)
         head.addWidget(self._hint, 1)
         line = QFrame(self)
         set_look(line, "hairline")

@@ -24,11 +24,15 @@ _MOST_ROWS = 6
 
 
 class PastRuns(QWidget):
-    """``chosen``, ``removed``: of the shown run; ``compared``: the other one, empty for none."""
+    """``chosen``, ``removed``: of the shown run; ``compared``: the other one, empty for none.
+
+    ``restored``: the run that was removed last is wanted back.
+    """
 
     chosen = Signal(str)
     compared = Signal(str)
     removed = Signal(str)
+    restored = Signal()
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,12 +58,17 @@ class PastRuns(QWidget):
         self._remove = QPushButton(tr("Delete this run"), self)
         set_look(self._remove, "link-small")
         self._remove.clicked.connect(self._on_remove)
+        self._restore = QPushButton(tr("Undo the deletion"), self)
+        set_look(self._restore, "link-small")
+        self._restore.clicked.connect(self.restored)
+        self._restore.hide()
         tools = FlowLayout(8, 6)
-        for widget in (self._with, self.other, self._remove):
+        for widget in (self._with, self.other, self._remove, self._restore):
             tools.addWidget(widget)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 8, 0, 0)
         column.setSpacing(6)
+        self._title = title
         column.addWidget(title)
         column.addWidget(self.list)
         column.addLayout(tools)
@@ -89,8 +98,13 @@ class PastRuns(QWidget):
         self._with.setVisible(can_compare)
         self.other.setVisible(can_compare)
         self._remove.setVisible(bool(chosen))
-        self.setVisible(bool(rows))
+        self._title.setVisible(bool(rows))
+        self.list.setVisible(bool(rows))
         self._fit()
+
+    def offer_undo(self, *, is_offered: bool) -> None:
+        """Whether a removed run can come back."""
+        self._restore.setVisible(is_offered)
 
     def _on_current(self) -> None:
         if (item := self.list.currentItem()) is not None:

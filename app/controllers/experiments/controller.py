@@ -58,6 +58,7 @@ class ExperimentsController(QObject):
         self._was_read = False
         self._name = EXPERIMENTS[0].name
         self._chosen, self._other = "", ""
+        self._removed: Run | None = None
         self._info: ModelInfo | None = None
         self._show_soon = Throttle("experiments", self._show_progress, _SHOW_MS, self)
         page.chosen.connect(self._on_chosen)
@@ -66,6 +67,7 @@ class ExperimentsController(QObject):
         page.details.past.chosen.connect(self._on_run_chosen)
         page.details.past.compared.connect(self._on_compared)
         page.details.past.removed.connect(self.remove)
+        page.details.past.restored.connect(self.restore)
         page.details.export.told.connect(self.notice)
         runner.changed.connect(self._show_soon.call)
         runner.ended.connect(self._on_ended)
@@ -118,10 +120,21 @@ class ExperimentsController(QObject):
     @Slot(str)
     def remove(self, run_id: str) -> None:
         """Delete a kept run."""
+        self._removed = self._run(run_id)
         self._runs = [run for run in self._runs if run.run_id != run_id]
         self._chosen, self._other = self._latest(), ""
         self._in_background(partial(remove_run, self._folder, run_id))
         self._show()
+
+    @Slot()
+    def restore(self) -> None:
+        """Bring the run back that was deleted last."""
+        if (run := self._removed) is not None:
+            self._removed = None
+            self._runs = sorted([*self._runs, run], key=_run_id, reverse=True)
+            self._in_background(partial(write_run, self._folder, run))
+            self._chosen, self._other = run.run_id, ""
+            self._show()
 
     def close(self) -> None:
         """Leave nothing running."""
@@ -219,10 +232,12 @@ class ExperimentsController(QObject):
     def _show(self) -> None:
         """All of it; what goes on alone is shown by ``_show_progress``, many times a second."""
         rows = [RunRow(r.run_id, run_words(r)) for r in self._runs if r.experiment == self._name]
-        self._page.details.past.show_runs(rows, self._chosen, self._other)
+        past, removed = self._page.details.past, self._removed
+        past.show_runs(rows, self._chosen, self._other)
+        past.offer_undo(is_offered=removed is not None and removed.experiment == self._name)
         first, other = self._run(self._chosen), self._run(self._other)
         if first is None:
-            self._page.details.show_result(Shown())
+            self._page.details.show_result(Shown(notes=tr("Not measured on this machine yet.")))
         elif other is None:
             self._page.details.show_result(shown_run(first))
         else:
@@ -235,6 +250,9 @@ class ExperimentsController(QObject):
             self._page.show_state(RunState(self._reason()))
             return
         words = self._progress_words()
+        if running.name != self._name:
+            title = experiment_row(running.name).title
+            words = tr("“{title}” is being measured: {progress}", title=title, progress=words)
         self._page.show_state(RunState(self._reason(), running.name, runner.part, words))
         if running.name == self._name and not self._chosen:
             figures = figures_of(self._name, [Side(runner.readings)])
@@ -259,3 +277,7 @@ class ExperimentsController(QObject):
                 runner.num_repeated,
             )
         return words
+
+
+def _run_id(run: Run) -> str:
+    return run.run_id

@@ -38,11 +38,19 @@ def test_the_shown_run_can_be_deleted(qtbot, past):
     assert said.args == ["b"]
 
 
+def test_a_deletion_can_be_undone(qtbot, past):
+    past.show_runs((), "", "")
+    assert not past._restore.isVisible()
+    past.offer_undo(is_offered=True)
+    with qtbot.waitSignal(past.restored):
+        past._restore.click()
+
+
 def test_without_runs_nothing_is_seen(past):
     past.show_runs((), "", "")
-    assert not past.isVisible()
+    assert not past.list.isVisible()
     past.show_runs(ROWS[:1], "b", "")
-    assert past.isVisible()
+    assert past.list.isVisible()
     assert not past.other.isVisible()
 
 

@@ -161,6 +161,10 @@ def test_runs_come_back_and_two_can_be_compared(desk, make_desk):
     past._remove.click()
     assert past.list.count() == 1
     assert len(list(again.paths.experiments.iterdir())) == 1
+    past._restore.click()
+    assert past.list.count() == 2
+    assert len(list(again.paths.experiments.iterdir())) == 2
+    assert not past._restore.isVisible()
 
 
 def test_a_loss_measured_here_is_known_in_the_settings(desk):
