@@ -8,7 +8,12 @@ from engine.config import KVFormat
 from engine.diagnosis.observation import Offload, PrefillCost, StepCost
 from engine.errors import EngineError
 from engine.model.footprint.blueprint import Blueprint
-from engine.model.footprint.cache import attention_flops, cache_bytes, cache_bytes_read
+from engine.model.footprint.cache import (
+    attention_flops,
+    cache_bytes,
+    cache_bytes_read,
+    held_cache_bytes,
+)
 from engine.model.footprint.setup import Setup
 from engine.model.footprint.target import target_of
 from engine.model.footprint.weights import head_bytes
@@ -137,6 +142,12 @@ class ModelCosts:
             read = cache_bytes_read([track], tokens, self._kv)
             found.append(KeptBytes(kind, track.layers, held, read))
         return found
+
+    def held(self, tokens: int) -> int | None:
+        """Bytes of the blocks that one answer of ``tokens`` holds."""
+        if self._blueprint is None:
+            return None
+        return held_cache_bytes(self._blueprint.tracks, tokens, self._kv)
 
     def _step(self, context: int, precision: Precision, kv: KVPrecision) -> StepCost | None:
         return self._cost(context, precision, kv, self.ceilings)

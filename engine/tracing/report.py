@@ -140,15 +140,18 @@ def _cache_use(line: Timeline, info: ModelInfo, costs: ModelCosts) -> CacheUse:
     """This answer's cache at its end; the last token chosen is not in it yet."""
     tokens = line.num_prompt_tokens + line.num_output_tokens - 1
     block = info.kv_block_size
+    kinds, held = tuple(costs.kept(tokens)), costs.held(tokens)
+    every_token = info.kv_bytes_per_token * tokens
+    every_block = info.kv_bytes_per_token * -(-tokens // block) * block
     return CacheUse(
         num_tokens=tokens,
-        num_bytes=tokens * info.kv_bytes_per_token,
-        allocated_bytes=-(-tokens // block) * block * info.kv_bytes_per_token,
+        num_bytes=sum(kind.num_bytes for kind in kinds) if kinds else every_token,
+        allocated_bytes=every_block if held is None else held,
         bytes_per_token=info.kv_bytes_per_token,
         dtype=info.kv_dtype,
         budget_bytes=info.kv_budget_bytes,
         shared_tokens=line.num_cached_tokens,
-        kinds=tuple(costs.kept(tokens)),
+        kinds=kinds,
     )
 
 

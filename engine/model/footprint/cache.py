@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 
 from engine.api import KVPrecision
 from engine.config import KVFormat
+from engine.kv.group import SLACK
 
 BLOCK_TOKENS = 16
 CHUNK_TOKENS = 512  # the default token budget of one step
@@ -112,11 +113,11 @@ class Pool:
         if window is None or window >= self.context:
             return None
         whole = self.tokens // BLOCK_TOKENS
-        most = -(-(window - 1 + min(self.chunk, self.context)) // BLOCK_TOKENS) + 2
+        most = -(-(window - 1 + min(self.chunk, self.context)) // BLOCK_TOKENS) + 1 + SLACK
         if most >= whole:
             return None  # every token is in the window or in the step
         count = max(-(-self.tokens // self.context), self.tokens // (_WINDOWS_APART * window))
-        another = -(-(window - 1) // BLOCK_TOKENS) + 3
+        another = _held_blocks(window) + 1
         return 1 + min(whole, most + (count - 1) * another)
 
 
@@ -134,6 +135,25 @@ def allocated_track_bytes(track: CacheTrack, pool: Pool, precision: KVPrecision)
 def allocated_cache_bytes(tracks: Iterable[CacheTrack], pool: Pool, precision: KVPrecision) -> int:
     """Bytes the engine sets aside: whole blocks, and of windows no more than ``pool`` asks for."""
     return sum(t.layers * allocated_track_bytes(t, pool, precision) for t in tracks)
+
+
+def held_cache_bytes(tracks: Iterable[CacheTrack], tokens: int, precision: KVPrecision) -> int:
+    """Bytes of the blocks that one text holds, windows having given back what they left behind."""
+    return sum(t.layers * _held_track_bytes(t, tokens, precision) for t in tracks)
+
+
+def _held_track_bytes(track: CacheTrack, tokens: int, precision: KVPrecision) -> int:
+    held = whole_blocks(tokens)
+    if track.is_paged:
+        if track.capacity is not None and not track.is_kept:
+            held = min(held, _held_blocks(track.capacity) * BLOCK_TOKENS)
+        track = replace(track, capacity=None)
+    return track.entries(held) * track.entry_bytes(precision)
+
+
+def _held_blocks(window: int) -> int:
+    """Blocks of a window between two steps: it may begin inside one, and some before it are kept."""
+    return -(-(window - 1) // BLOCK_TOKENS) + 1 + SLACK
 
 
 def layer_cache_bytes(

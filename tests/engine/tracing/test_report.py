@@ -65,7 +65,10 @@ class _Costs(ModelCosts):
         return 160_000_000
 
     def kept(self, tokens: int) -> list[KeptBytes]:
-        return [KeptBytes("window", 2, tokens, 5)]
+        return [KeptBytes("window", 2, tokens, 5), KeptBytes("full", 1, 2 * tokens, 9)]
+
+    def held(self, tokens: int) -> int:
+        return 3 * tokens + 16
 
 
 def _report() -> dict[str, Any]:
@@ -97,9 +100,12 @@ def test_tokens_chunks_and_cache() -> None:
     (chunk,) = result["prefill_chunks"]
     assert (chunk["computed"], chunk["cached"], chunk["duration_ms"]) == (40, 60, 100)
     kv = result["kv"]
-    assert (kv["tokens"], kv["bytes"], kv["allocated_bytes"]) == (200, 1_600, 208 * 8)
+    assert (kv["tokens"], kv["bytes"], kv["allocated_bytes"]) == (200, 600, 616)
     assert (kv["shared_tokens"], kv["shared_bytes"]) == (60, 480)
-    assert kv["kinds"] == [{"kind": "window", "layers": 2, "bytes": 200, "read_bytes": 5}]
+    assert kv["kinds"] == [
+        {"kind": "window", "layers": 2, "bytes": 200, "read_bytes": 5},
+        {"kind": "full", "layers": 1, "bytes": 400, "read_bytes": 9},
+    ]
 
 
 def test_host_and_gaps() -> None:

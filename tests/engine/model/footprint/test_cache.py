@@ -6,6 +6,7 @@ import pytest
 
 from engine.api import KVPrecision
 from engine.model.footprint.cache import (
+    BLOCK_TOKENS,
     CacheTrack,
     Pool,
     allocated_cache_bytes,
@@ -13,7 +14,9 @@ from engine.model.footprint.cache import (
     attention_flops,
     cache_bytes,
     cache_bytes_read,
+    held_cache_bytes,
     layer_cache_bytes,
+    whole_blocks,
 )
 from engine.planner.find import find_blueprint
 
@@ -91,6 +94,18 @@ def test_a_window_gets_what_it_needs_and_room_for_more_where_the_pool_is_long() 
     assert Pool.of_context(32_768).window_blocks(512) == null + step + 7 * another
     assert Pool(4_096, 4_096, chunk=32).window_blocks(512) == null + 36
     assert Pool.of_context(4_096).window_blocks(None) is None
+
+
+def test_a_text_holds_its_window_in_whole_blocks() -> None:
+    full, window = attention(1, 4, 1, 16), attention(1, 4, 1, 16, window=100)
+    token = 2 * 16 * 4
+    # 99 tokens before the next query, where they begin inside a block, and one block before them
+    for tokens, blocks in ((1, 1), (112, 7), (144, 9), (145, 9), (10_000, 9)):
+        held = held_cache_bytes([window], tokens, KVPrecision.FP32)
+        assert held == blocks * BLOCK_TOKENS * token
+        assert held_cache_bytes([full], tokens, KVPrecision.FP32) == whole_blocks(tokens) * token
+    kept = replace(window, is_kept=True)
+    assert held_cache_bytes([kept], 160, KVPrecision.FP32) == 160 * token
 
 
 def test_a_window_of_which_nothing_is_given_back_takes_it_all() -> None:
