@@ -79,7 +79,7 @@ def answer_ids(
         said = b"".join(map(tokenizer.token_bytes, shown)).decode("utf-8", "ignore")
         if answer.strip() in said:
             return list(produced), False
-        before, found, after = answer.partition(said)
+        before, found, after = answer.rpartition(said)  # what went on is the end
         if said and found:
             head, tail = (tokenizer.encode(part, parse_special=False) for part in (before, after))
             return [*head, *produced, *tail], True

@@ -161,6 +161,8 @@ def test_an_answer_that_went_on_keeps_the_ids_that_are_known() -> None:
     ids, is_retokenized = answer_ids(TOKENIZER, "so hello", produced)
     assert ids == [*encode("so "), *produced, *encode("o")]
     assert is_retokenized
+    ids, _ = answer_ids(TOKENIZER, "hell and hello", produced)
+    assert ids == [*encode("hell and "), *produced, *encode("o")]
 
 
 @pytest.mark.parametrize("produced", [None, (), (99_999,), (0,)])
