@@ -90,4 +90,6 @@ class AnswerInspector(QObject):
 
 def _words_of(message: ChatMessage) -> str:
     """An answer by its first words."""
-    return tr("\u201c{words}\u201d", words=title_from(message.content) or "…")
+    if not (title := title_from(message.content)):
+        return tr("The answer in the making")
+    return tr("\u201c{words}\u201d", words=title)

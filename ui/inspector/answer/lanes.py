@@ -97,10 +97,13 @@ class Pipeline:
     num_cached: int
     chunks: tuple[int, ...]
     sentence: str
+    total_label: str
 
 
-def pipeline_of(line: Timeline, chunks: Sequence[ChunkTime] = ()) -> Pipeline:
-    """Everything that is known of an answer's stages."""
+def pipeline_of(
+    line: Timeline, chunks: Sequence[ChunkTime] = (), *, is_complete: bool = True
+) -> Pipeline:
+    """Everything that is known of an answer's stages; what goes on lasts until its newest token."""
     stages = [stage for stage in stages_of(line) if stage.duration_ns > 0 or stage.name != "load"]
     total = max(1, line.end_ns - line.sent_ns)
     lanes = [_lane(stage, line, chunks) for stage in stages]
@@ -121,7 +124,8 @@ def pipeline_of(line: Timeline, chunks: Sequence[ChunkTime] = ()) -> Pipeline:
         max(1, line.ttft_ns),
         line.num_cached_tokens,
         tuple(chunk.num_computed for chunk in chunks) or (computed,),
-        _sentence(line, lanes),
+        _sentence(line, lanes, is_complete=is_complete),
+        tr("whole answer") if is_complete else tr("so far"),
     )
 
 
@@ -245,13 +249,23 @@ def _rate(tokens_per_s: float | None) -> tuple[str, ...]:
     return () if tokens_per_s is None else (str(rate_quantity(tokens_per_s)),)
 
 
-def _sentence(line: Timeline, lanes: Sequence[Lane]) -> str:
+def _sentence(line: Timeline, lanes: Sequence[Lane], *, is_complete: bool) -> str:
     longest = max(lanes, key=lambda lane: lane.duration_ns)
     total = max(1, line.end_ns - line.sent_ns)
-    return tr(
-        "First token after {first}, complete after {whole}; {stage} took {share} of it.",
-        first=duration_quantity(line.ttft_ns),
-        whole=duration_quantity(total),
-        stage=longest.label,
-        share=f"{100 * longest.duration_ns / total:.0f}%",
-    )
+    values = {
+        "first": _unbroken(line.ttft_ns),
+        "whole": _unbroken(total),
+        "stage": longest.label,
+        "share": f"{100 * longest.duration_ns / total:.0f}%",
+    }
+    if is_complete:
+        return tr(
+            "First token after {first}, complete after {whole}; {stage} took {share} of it.",
+            **values,
+        )
+    return tr("First token after {first}, {whole} so far; {stage} took {share} of it.", **values)
+
+
+def _unbroken(duration_ns: int) -> str:
+    """A duration that no line breaks between its number and its unit."""
+    return str(duration_quantity(duration_ns)).replace(" ", "\u00a0")

@@ -92,7 +92,7 @@ class StageList(QTableWidget):
         assert pipeline is not None
         for number, row in enumerate(pipeline.rows):
             self._fill_row(number, row)
-        words = (tr("whole answer"), "", exact_ms(pipeline.total_ns), share_words(1_000))
+        words = (pipeline.total_label, "", exact_ms(pipeline.total_ns), share_words(1_000))
         font = QFont(self._themes.font(SMALL_FONT_PX, QFont.Weight.DemiBold))
         for item, text in zip(self._cells[-1], words, strict=True):
             item.setText(text)
@@ -106,7 +106,7 @@ class StageList(QTableWidget):
             exact_ms(row.duration_ns),
             "" if row.is_part else share_words(row.tenths),
         )
-        tip = "\n".join(row.lines)
+        tip = "\n".join((row.label, *row.lines))  # a narrow column cuts the name
         for item, text in zip(self._cells[number], words, strict=True):
             item.setText(text)
             item.setToolTip(tip)

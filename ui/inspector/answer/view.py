@@ -26,6 +26,7 @@ class AnswerView(QWidget):
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._shown: AnswerReport | Timeline | None = None
         self._nothing = self._label("small")
         self._nothing.setText(tr("Ask something: where an answer's time went is shown here."))
         self._title = self._label("small")
@@ -69,12 +70,17 @@ class AnswerView(QWidget):
 
     def show_nothing(self) -> None:
         """There is no answer to look at, or nothing is known of it."""
+        self._shown = None
         self._parts.hide()
         self._nothing.show()
 
     def show_report(self, report: AnswerReport) -> None:
         """Show what was observed of an answer."""
-        self.timing.set_pipeline(pipeline_of(report.timeline, report.chunks))
+        if report is self._shown:
+            return
+        self._shown = report
+        shown = pipeline_of(report.timeline, report.chunks, is_complete=report.is_complete)
+        self.timing.set_pipeline(shown)
         self.itl.set_report(report)
         self._itl_part.show()
         self.export.set_possible(is_possible=True)
@@ -82,6 +88,9 @@ class AnswerView(QWidget):
 
     def show_timeline(self, timeline: Timeline) -> None:
         """Show an answer that was not observed, by its figures alone."""
+        if timeline is self._shown:
+            return
+        self._shown = timeline
         self.timing.set_pipeline(pipeline_of(timeline))
         self._itl_part.hide()
         self.export.set_possible(is_possible=False)

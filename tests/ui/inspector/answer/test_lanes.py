@@ -75,8 +75,15 @@ def test_many_chunks_are_drawn_and_not_listed():
 
 def test_the_sentence_names_the_longest_stage():
     assert pipeline_of(LINE).sentence == (
-        "First token after 153 ms, complete after 1.15 s; decode took 87% of it."
+        "First token after 153\u00a0ms, complete after 1.15\u00a0s; decode took 87% of it."
     )
+
+
+def test_an_answer_under_way_is_not_called_complete():
+    shown = pipeline_of(LINE, is_complete=False)
+    assert "complete" not in shown.sentence
+    assert "1.15\u00a0s so far" in shown.sentence
+    assert (shown.total_label, pipeline_of(LINE).total_label) == ("so far", "whole answer")
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=12))

@@ -47,3 +47,15 @@ def test_gaps_are_shown_of_what_was_observed(view):
     assert view.itl.isVisible()
     view.show_timeline(make_report().timeline)
     assert not view.itl.isVisible()
+
+
+def test_the_same_report_again_costs_nothing(view, monkeypatch):
+    report = make_report()
+    view.show_report(report)
+    filled = []
+    monkeypatch.setattr(view.itl, "set_report", filled.append)
+    view.show_report(report)
+    assert filled == []
+    view.show_nothing()
+    view.show_report(report)
+    assert filled == [report]
