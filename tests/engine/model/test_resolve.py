@@ -1,19 +1,27 @@
 """What "auto" becomes on different machines, and what is refused."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
+import torch
 
 from engine.api import Device, KVPrecision, ModelOptions, Precision
 from engine.config import KVFormat
 from engine.errors import InvalidRequestError, OutOfMemoryError
 from engine.kernels.library import open_core
+from engine.kv.grouped import make_storage
+from engine.kv.manager import KVManager
+from engine.kv.split import SplitStorage
+from engine.model.footprint.cache import Pool, allocated_cache_bytes
 from engine.model.footprint.checkpoint import blueprint_of
 from engine.model.footprint.fit import Mode, Needs
 from engine.model.footprint.target import target_of
 from engine.model.footprint.weights import layer_bytes
 from engine.model.gguf_source import GgufSource
+from engine.model.hf_source import HfSource
 from engine.model.resolve import Machine, choose_machine, resolve, weights_bytes
+from tests.helpers.family_folders import FAMILIES, write_family
 from tests.helpers.gguf_files import llama_parameters, write_llama
 
 GB = 1 << 30
@@ -210,3 +218,87 @@ def test_the_computer_must_hold_its_part(source):
 def test_a_budget_below_nothing_is_refused(source):
     with pytest.raises(InvalidRequestError):
         resolve(replace(SPLIT, gpu_budget_bytes=-1), source, split_machine())
+
+
+# ---------------------------------------------------------------- layers with windows
+
+LONG = 4_096
+CHUNK = 64
+
+
+@pytest.fixture(scope="module")
+def windowed(tmp_path_factory):
+    """Three layers of four see 128 tokens."""
+    config = FAMILIES["gemma3"] | {"max_position_embeddings": LONG}
+    folder = write_family(tmp_path_factory.mktemp("model") / "gemma", config)
+    with closing(HfSource.open(folder)) as opened:
+        yield opened
+
+
+def _asked(source, **changes) -> ModelOptions:
+    return ModelOptions(str(source.folder), kv=KVPrecision.FP32, max_batch_tokens=CHUNK, **changes)
+
+
+def test_windows_have_a_pool_of_their_own(windowed):
+    config = resolve(_asked(windowed, context_length=LONG), windowed, CPU)
+    full, sliding = config.kv.groups
+    assert (full.layers, full.window) == ((3,), 0)
+    assert (sliding.layers, sliding.window, sliding.chunk) == ((0, 1, 2), 128, CHUNK)
+    assert full.num_blocks == config.kv.num_blocks == 4 * LONG // 16
+    pool = Pool(4 * LONG, LONG, CHUNK)
+    assert sliding.num_blocks == pool.window_blocks(128) < full.num_blocks // 4
+    planned = Needs(
+        blueprint_of(windowed),
+        Mode(config.precision, KVPrecision.FP32, chunk=CHUNK),
+        target_of(Device.CPU),
+    ).of(LONG, 4 * LONG)
+    assert config.kv.total_bytes == planned.kv
+    assert make_storage(config.kv, torch.device("cpu")).nbytes == planned.kv
+
+
+@pytest.mark.parametrize("context", [64, 128, 192])
+def test_a_window_as_long_as_what_is_kept_is_no_window(windowed, context):
+    options = _asked(windowed, context_length=context, kv_budget_bytes=context * 4 * 2 * 64 * 4)
+    config = resolve(options, windowed, CPU)
+    assert config.kv.groups == ()
+    assert config.kv.num_blocks == context // 16
+
+
+@pytest.mark.parametrize("budget", [1, 100_000, 1_000_000, 1_234_567, 5_000_000, 1 << 30])
+def test_a_budget_is_divided_among_the_kinds(windowed, budget):
+    config = resolve(_asked(windowed, kv_budget_bytes=budget), windowed, CPU)
+    block = 16 * 2 * 64 * 4
+    assert config.kv.total_bytes <= max(budget, 4 * block)
+    assert config.context_length == min(LONG, 16 * config.kv.num_blocks)
+    more = Pool(16 * config.kv.num_blocks + 16, config.context_length, CHUNK)
+    tracks = blueprint_of(windowed).tracks
+    assert allocated_cache_bytes(tracks, more, KVPrecision.FP32) > budget
+
+
+def test_one_request_of_the_whole_context_always_fits(windowed):
+    for budget in (50_000, 1_000_000, 3_000_000):
+        kv = resolve(_asked(windowed, kv_budget_bytes=budget), windowed, CPU).kv
+        manager = KVManager(num_blocks=kv.pools, block_size=16, prefix_cache=False)
+        limit = min(LONG, 16 * kv.num_blocks)
+        assert manager.capacity >= limit
+        manager.allocate_private("a")
+        for end in (*range(CHUNK, limit, CHUNK), limit):
+            assert manager.append("a", end) is not None
+            manager.commit("a", (), end)
+
+
+def test_windows_are_cut_between_two_devices_layer_by_layer(windowed):
+    blueprint = blueprint_of(windowed)
+    target = target_of(Device.CUDA)
+    layers = layer_bytes(blueprint, Precision.FP32, target)
+    needs = Needs(blueprint, Mode(Precision.FP32, KVPrecision.FP32, chunk=CHUNK), target)
+    kv = needs.kv_layers(LONG, LONG)
+    assert kv[3] > 4 * kv[0] == 4 * kv[1] == 4 * kv[2]
+    head = weights_bytes(windowed, Precision.FP32, Device.CUDA) - sum(layers)
+    budget = head + layers[3] + kv[3] + layers[2] + kv[2] + needs.of(LONG, LONG).packing
+    options = _asked(windowed, weights=Precision.FP32, context_length=LONG)
+    config = resolve(replace(options, gpu_budget_bytes=budget), windowed, split_machine())
+    assert (config.device, config.cpu_layers) == (Device.CUDA, 2)
+    runs = ((torch.device("cpu"), 2), (torch.device("cpu", 0), 2))
+    storage = SplitStorage(config.kv, runs)
+    assert [pool.nbytes for pool in storage.pools] == [sum(kv[:2]), sum(kv[2:])]
