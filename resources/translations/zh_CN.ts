@@ -260,6 +260,10 @@
       <translation>缓存未命中</translation>
     </message>
     <message>
+      <source>Cache of each token</source>
+      <translation>每个 token 的缓存</translation>
+    </message>
+    <message>
       <source>Can be given to a program at once.</source>
       <translation>随时可以分给程序。</translation>
     </message>
@@ -2100,6 +2104,10 @@
       <translation>处理器最高 {most:.0f} MHz，现在只跑到 {now:.0f} MHz。</translation>
     </message>
     <message>
+      <source>The program that measures ended without a word.</source>
+      <translation>测量程序没有给出原因就结束了。</translation>
+    </message>
+    <message>
       <source>The repository holds a file with an unsafe name ({name}). Nothing was downloaded.</source>
       <translation>仓库中有名称不安全的文件（{name}）。未下载任何内容。</translation>
     </message>
@@ -3437,7 +3445,7 @@
     </message>
     <message>
       <source>{narrow} writes {narrow_rate} and {wide} {wide_rate}: {factor} times as fast.</source>
-      <translation>{narrow} 的速度为 {narrow_rate}，{wide} 为 {wide_rate}：快 {factor} 倍。</translation>
+      <translation>{narrow} 的速度为 {narrow_rate}，{wide} 为 {wide_rate}，前者是后者的 {factor} 倍。</translation>
     </message>
     <message>
       <source>{now} of {most} GHz</source>

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from engine.api import CacheGroup
-from ui.charts.chart_table import ChartTable
 from ui.charts.figures import Table
 from ui.charts.lines import LineChart
 from ui.i18n import tr
@@ -27,6 +26,7 @@ from ui.inspector.cache.words import (
     summary,
     total_words,
 )
+from ui.inspector.fact_grid import FactGrid
 from ui.inspector.reload_bar import ReloadBar
 from ui.theme import ThemeSource, set_look
 from ui.widgets.units import bytes_quantity
@@ -56,7 +56,7 @@ class CacheView(QWidget):
         self._growth = LineChart(themes, self._page)
         self._growth_words = self._label("small")
         self._kinds_title = self._label("heading")
-        self._kinds = ChartTable(tr("Cache by kind of layers"), self._page)
+        self._kinds = FactGrid(tr("Cache by kind of layers"), self._page)
         self._ways_title = self._label("heading")
         self._ways = WayRows(themes, self._page)
         self._ways.used.connect(self.way_chosen)

@@ -22,6 +22,7 @@ class WayRow(QWidget):
         super().__init__(parent)
         self._setting = ""
         self._name = self._label("fact")
+        self._name.setWordWrap(True)
         self._size = self._label("fact")
         self._bar = ShareBar(themes, self)
         self._note = self._label("small")

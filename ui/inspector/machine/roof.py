@@ -65,9 +65,10 @@ def _decode(point: RoofPoint) -> list[str]:
     if point.utilisation is not None and point.utilisation < 1:
         words.append(
             tr(
-                "Decode leaves ~{idle} of the arithmetic idle: it does {intensity}.",
+                "Decode leaves ~{idle} of the arithmetic idle: it does {n} operations for each "
+                "byte it reads.",
                 idle=words_of(Kind.SHARE, 1 - point.utilisation),
-                intensity=words_of(Kind.INTENSITY, point.intensity),
+                n=f"{point.intensity:.2g}",
             )
         )
     return words

@@ -7,10 +7,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from engine.api import Device, EngineStats
-from ui.charts.chart_table import ChartTable
 from ui.charts.figures import Table
 from ui.charts.roofline import RooflineChart
 from ui.i18n import tr
+from ui.inspector.fact_grid import FactGrid
 from ui.inspector.machine.budget import BudgetRow
 from ui.inspector.machine.doing import doing_rows
 from ui.inspector.machine.memory import MemoryPanel
@@ -54,8 +54,8 @@ class MachineView(QWidget):
         self._roof_title = self._label("heading", tr("Roofline"))
         self._chart = RooflineChart(themes, self)
         self._sentences = self._label("small")
-        self._stages = ChartTable(tr("Stages of the answer below the ceilings"), self)
-        self._ceilings = ChartTable(tr("This machine's measured ceilings"), self)
+        self._stages = FactGrid(tr("Stages of the answer below the ceilings"), self)
+        self._ceilings = FactGrid(tr("This machine's measured ceilings"), self)
         self._measured = self._label("small")
         self.measure = QPushButton(self)
         self.measure.clicked.connect(self.measure_requested)
@@ -65,7 +65,7 @@ class MachineView(QWidget):
         self._progress.setAccessibleName(tr("Measuring this machine"))
         self._problem = self._label("danger-small")
         self._doing_title = self._label("heading", tr("What the machine did meanwhile"))
-        self._doing = ChartTable(self._doing_title.text(), self)
+        self._doing = FactGrid(self._doing_title.text(), self)
         self._no_answer = self._label(
             "small", tr("Ask something: where its stages lie is shown here.")
         )
@@ -116,7 +116,9 @@ class MachineView(QWidget):
         report, ceilings = picture.report, picture.ceilings
         line = None if report is None else report.roofline
         self._chart.set_figures(*roof_of(picture), chart_points(line))
-        self._chart.setVisible(line is not None or ceilings is not None)
+        has_chart = line is not None or ceilings is not None
+        self._chart.setVisible(has_chart)
+        self._roof_title.setVisible(not has_chart)  # the chart has its own
         words = [] if line is None else stage_sentences(line)
         self._sentences.setText("\n".join(words))
         self._sentences.setVisible(bool(words))

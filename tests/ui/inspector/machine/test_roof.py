@@ -48,7 +48,7 @@ def test_sentences(report):
     assert reads.startswith("Each decoded token reads 76.3 MiB of memory")
     share = 100 * (1 - line.decode.flops_per_s / line.decode.flops_per_s_ceiling)
     assert f"leaves ~{share:.0f}% of the arithmetic idle" in idle
-    assert "2 FLOP/B" in idle
+    assert "does 2 operations for each byte" in idle
     assert "40 GFLOP/s" in computes
 
 
