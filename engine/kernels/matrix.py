@@ -63,12 +63,16 @@ def pack_int4(
     """Pack value = quant * scale + offset.
 
     quants: uint8 [N, K], 0 to 15; scales and offsets: float [N, K / 32]. Both are rounded to 16
-    bits after a power of two was taken out of all of them.
+    bits after a power of two was taken out of all of them. Offsets that are all -8 scales, as in
+    GGUF's Q4_0, are not kept: a tenth less to read.
     """
     limit = torch.stack((scales.abs().max(), offsets.abs().max())).max()
     gain = _gain(float(limit))
-    halves = [(part.float() / gain).half().contiguous() for part in (scales, offsets)]
-    return _pack(core, abi.KIND_INT4, quants, (halves[0], halves[1], None), gain)
+    if torch.equal(offsets.float(), scales.float() * -8):
+        halves = (scales.float() / gain).half().contiguous()
+        return _pack(core, abi.KIND_INT4_EVEN, quants, (halves, None, None), gain)
+    both = [(part.float() / gain).half().contiguous() for part in (scales, offsets)]
+    return _pack(core, abi.KIND_INT4, quants, (both[0], both[1], None), gain)
 
 
 def pack_int8(core: NativeCore, quants: torch.Tensor, scales: torch.Tensor) -> PackedMatrix:

@@ -73,6 +73,7 @@ class _Header:
             is_from_weights=True,
             is_four_bit=self._is_mostly_four_bit(),
             is_table_four_bit=stored.is_four_bit,
+            is_table_even=stored.is_even,
         )
 
     def _size(self, key: str, default: int | None = None, limit: int = 1 << 24) -> int:
@@ -112,6 +113,7 @@ class _Header:
             active=active,
             # groups of different sizes do not make one product of groups
             is_four_bit=all(p.is_four_bit for p in stored) and len({p.group for p in stored}) == 1,
+            is_even=all(p.is_even for p in stored),
             layer=layer,
         )
 
@@ -131,17 +133,22 @@ class _Header:
         keys = self._size("attention.head_count_kv", heads, limit=MAX_LAYERS)
         hidden = self._size("embedding_length")
         head_dim = self._size("attention.key_length", max(1, hidden // heads))
-        sliding = self._num_sliding()
+        sliding = self._sliding()
+        full = [layer for layer in range(self._num_layers) if layer not in sliding]
         window = self._size("attention.sliding_window", MAX_CONTEXT, limit=MAX_CONTEXT)
-        counts = ((self._num_layers - sliding, None), (sliding, window))
-        return [attention(n, heads, keys, head_dim, limit) for n, limit in counts if n]
+        return [
+            attention(len(some), heads, keys, head_dim, limit, some)
+            for some, limit in ((full, None), (sliding, window))
+            if some
+        ]
 
-    def _num_sliding(self) -> int:
+    def _sliding(self) -> list[int]:
         """Layers with a window: as the file lists them, or as its architecture has them."""
+        layers = range(self._num_layers)
         if self._fields.whole(f"{self._arch}.attention.sliding_window", 0) == 0:
-            return 0
+            return []
         listed: Any = self._fields.flags(f"{self._arch}.attention.sliding_window_pattern")
         if len(listed) == self._num_layers:
-            return sum(listed)
+            return [layer for layer in layers if listed[layer]]
         period = _PERIODS.get(self._arch)
-        return self._num_layers - (self._num_layers // period if period else 0)
+        return [layer for layer in layers if not period or (layer + 1) % period]

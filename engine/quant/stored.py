@@ -29,20 +29,24 @@ _KERNEL_GROUPS = (256, 128, 64, 32)
 class Stored:
     """One matrix of a file.
 
-    ``is_four_bit``: it comes out in groups of 4 bits; ``group``: weights of one of them.
-    ``table_form``: what an embedding table becomes that is looked up only.
+    ``is_four_bit``: it comes out in groups of 4 bits; ``group``: weights of one of them;
+    ``is_even``: each of them evenly around zero, with a scale and no offset. ``table_form``: what an embedding table becomes that is looked up only.
     """
 
     is_four_bit: bool = False
     group: int = 32
     table_form: TableForm = "16 bits"
+    is_even: bool = False
 
 
 def stored_as(kind: GgmlType) -> Stored:
     """How a GGUF file keeps a matrix of ``kind``."""
     grouped: TableForm = "8-bit groups" if kind in _GROUPED else "8-bit rows"
     return Stored(
-        kind in FOUR_BIT_TYPES, 16 if kind in _SHORT_GROUPS else 32, _FORMS.get(kind, grouped)
+        kind in FOUR_BIT_TYPES,
+        16 if kind in _SHORT_GROUPS else 32,
+        _FORMS.get(kind, grouped),
+        is_even=kind is GgmlType.Q4_0,
     )
 
 

@@ -5,9 +5,20 @@ import time
 import pytest
 import torch
 
-from engine.api import GenerationRequest, ModelOptions, ModelReady, SamplingParams, TokensProduced
+from engine.api import (
+    Device,
+    GenerationRequest,
+    ModelOptions,
+    ModelReady,
+    Precision,
+    SamplingParams,
+    TokensProduced,
+)
 from engine.core import EngineCore
+from engine.model.footprint.target import target_of
+from engine.model.footprint.weights import allocated_bytes
 from engine.model.gguf_source import GgufSource
+from engine.planner.find import find_blueprint
 from tests.perf.random_gguf import SHAPES, num_bytes, tensors, write_random
 
 
@@ -24,6 +35,8 @@ def test_a_random_model_answers(tmp_path) -> None:
     core = EngineCore()
     ready = core.load(ModelOptions(str(path), threads=1))[-1]
     assert isinstance(ready, ModelReady)
+    planned = allocated_bytes(find_blueprint(str(path)), Precision.INT4, target_of(Device.CPU))
+    assert planned == core.stats().weights_bytes
     params = SamplingParams(max_tokens=3, ignore_eos=True, temperature=0.0)
     core.submit(GenerationRequest("a", time.perf_counter_ns(), params, prompt="some words"))
     events = []

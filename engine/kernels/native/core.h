@@ -19,6 +19,7 @@ enum tt_kind : int32_t {
     TT_INT4 = 0,          // value = q * scale + offset, a scale and an offset for 32 columns
     TT_INT8_GROUPED = 1,  // value = q * scale, a scale for 32 columns
     TT_INT8_ROWS = 2,     // value = q * scale, a scale for a row
+    TT_INT4_EVEN = 3,     // value = (q - 8) * scale, a scale for 32 columns
 };
 
 // A packed matrix W [rows, columns]; columns is a multiple of 32.
@@ -144,7 +145,7 @@ struct tt_team;
 struct tt_step;
 
 // Which version of this file a binary was built from: TT_VERSION.
-constexpr int32_t TT_VERSION = 3;
+constexpr int32_t TT_VERSION = 4;
 TT_API int32_t tt_version();
 
 // The instruction sets that this binary holds and this machine runs, best first, as one string

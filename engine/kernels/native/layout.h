@@ -5,7 +5,7 @@
 //
 //   INT4   256 bytes a group: 4 lines of 64. Line j holds, for each of 16 rows, columns
 //          4j..4j+3 in the low and 16+4j..16+4j+3 in the high nibbles. Then 16 scales and 16
-//          offsets, fp16.
+//          offsets, fp16. Where all offsets are -8 scales they are left out (INT4_EVEN).
 //   INT8   512 bytes a group: 8 lines; line j holds columns 4j..4j+3 of each row, plus 128, so
 //          that bytes are unsigned as in INT4. Then 16 scales a group, fp16, or 16 a block, fp32.
 //
@@ -20,6 +20,8 @@ namespace tt {
 constexpr int kRows = 16;
 constexpr int kGroup = 32;
 
+constexpr bool is_int4(int32_t kind) { return kind == TT_INT4 || kind == TT_INT4_EVEN; }
+
 struct BlockLayout {
     int64_t groups;
     int64_t group_bytes;  // of quants
@@ -29,8 +31,8 @@ struct BlockLayout {
 
 inline BlockLayout block_layout(int32_t kind, int64_t columns) {
     const int64_t groups = columns / kGroup;
-    const int64_t group_bytes = kind == TT_INT4 ? 256 : 512;
-    const int64_t scale_bytes = kind == TT_INT4 ? 64 : kind == TT_INT8_GROUPED ? 32 : 0;
+    const int64_t group_bytes = is_int4(kind) ? 256 : 512;
+    const int64_t scale_bytes = kind == TT_INT4 ? 64 : kind == TT_INT8_ROWS ? 0 : 32;
     const int64_t tail = kind == TT_INT8_ROWS ? 64 : 0;
     const int64_t bytes = groups * (group_bytes + scale_bytes) + tail;
     return {groups, group_bytes, scale_bytes, (bytes + 63) / 64 * 64};

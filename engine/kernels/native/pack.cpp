@@ -8,7 +8,7 @@ namespace tt {
 namespace {
 
 void pack_quants(int32_t kind, int64_t columns, const uint8_t* row, int lane, uint8_t* block) {
-    if (kind == TT_INT4) {
+    if (is_int4(kind)) {
         for (int64_t g = 0; g < columns / kGroup; ++g) {
             const uint8_t* q = row + g * kGroup;
             for (int k = 0; k < 16; ++k) {
@@ -28,7 +28,7 @@ void pack_quants(int32_t kind, int64_t columns, const uint8_t* row, int lane, ui
 }  // namespace tt
 
 int64_t tt_packed_bytes(int32_t kind, int64_t rows, int64_t columns) {
-    if (kind < TT_INT4 || kind > TT_INT8_ROWS) return -1;
+    if (kind < TT_INT4 || kind > TT_INT4_EVEN) return -1;
     return (rows + tt::kRows - 1) / tt::kRows * tt::block_layout(kind, columns).bytes;
 }
 
@@ -66,8 +66,9 @@ void tt_unpack_rows(const tt_matrix* matrix, const int64_t* ids, int64_t count, 
             const float scale = matrix->gain * (matrix->kind == TT_INT8_ROWS
                                                     ? reinterpret_cast<const float*>(tail)[lane]
                                                     : half_to_float(halves[lane]));
-            if (matrix->kind == TT_INT4) {
-                const float offset = matrix->gain * half_to_float(halves[16 + lane]);
+            if (is_int4(matrix->kind)) {
+                const float offset =
+                    matrix->kind == TT_INT4 ? matrix->gain * half_to_float(halves[16 + lane]) : -8.0f * scale;
                 for (int k = 0; k < 16; ++k) {
                     const uint8_t both = q[(k / 4) * 64 + k % 4];
                     row[k] = static_cast<float>(both & 15) * scale + offset;

@@ -44,20 +44,18 @@ struct GroupWeights {
     TT_INLINE void load(const uint8_t* block, const BlockLayout& layout, int64_t g) {
         const uint8_t* q = block + g * layout.group_bytes;
         const uint8_t* s = block + layout.groups * layout.group_bytes + g * layout.scale_bytes;
-        if constexpr (Kind == TT_INT4) {
+        if constexpr (is_int4(Kind)) {
             for (int j = 0; j < 4; ++j) {
                 const auto both = V::load_bytes(q + 64 * j);
                 lines[j] = V::low_nibbles(both);
                 lines[j + 4] = V::high_nibbles(both);
             }
-            scales = V::load_half(reinterpret_cast<const uint16_t*>(s));
-            offsets = V::load_half(reinterpret_cast<const uint16_t*>(s) + 16);
         } else {
             for (int j = 0; j < 8; ++j) lines[j] = V::load_bytes(q + 64 * j);
-            if constexpr (Kind == TT_INT8_GROUPED) {
-                scales = V::load_half(reinterpret_cast<const uint16_t*>(s));
-            }
         }
+        if constexpr (Kind != TT_INT8_ROWS) scales = V::load_half(reinterpret_cast<const uint16_t*>(s));
+        if constexpr (Kind == TT_INT4) offsets = V::load_half(reinterpret_cast<const uint16_t*>(s) + 16);
+        if constexpr (Kind == TT_INT4_EVEN) offsets = V::mul(scales, V::set1(-8.0f));
     }
 };
 
@@ -68,13 +66,13 @@ TT_INLINE void add_group(typename V::F (*sums)[Blocks], const GroupWeights<V, Ki
     const int8_t* q = x.quants + at * kGroup;
     typename V::I dots[Rows][Blocks];
     for (int r = 0; r < Rows; ++r) {
-        for (auto& dot : dots[r]) dot = V::iset1(Kind == TT_INT4 ? 0 : x.starts[at + r]);
+        for (auto& dot : dots[r]) dot = V::iset1(is_int4(Kind) ? 0 : x.starts[at + r]);
     }
     for (int j = 0; j < 8; ++j) {
         for (int r = 0; r < Rows; ++r) {
             const auto quad = V::repeat_quad(q + r * kGroup + 4 * j);
             for (int b = 0; b < Blocks; ++b) {
-                if constexpr (Kind == TT_INT4) {
+                if constexpr (is_int4(Kind)) {
                     dots[r][b] = V::dot4(dots[r][b], weights[b].lines[j], quad);
                 } else {
                     dots[r][b] = V::dot8(dots[r][b], weights[b].lines[j], quad);
@@ -87,7 +85,7 @@ TT_INLINE void add_group(typename V::F (*sums)[Blocks], const GroupWeights<V, Ki
         for (int b = 0; b < Blocks; ++b) {
             const auto both = Kind == TT_INT8_ROWS ? scale : V::mul(weights[b].scales, scale);
             sums[r][b] = V::fma(V::to_float(dots[r][b]), both, sums[r][b]);
-            if constexpr (Kind == TT_INT4) {
+            if constexpr (is_int4(Kind)) {
                 sums[r][b] = V::fma(weights[b].offsets, V::set1(x.sums[at + r]), sums[r][b]);
             }
         }
@@ -114,7 +112,7 @@ TT_APART void multiply_few(const uint8_t* const* blocks, const BlockLayout& layo
         GroupWeights<V, Kind> weights[Blocks];
         for (int b = 0; b < Blocks; ++b) {
             const uint8_t* next = blocks[b] + g * layout.group_bytes + ahead;
-            for (int i = 0; i < (Kind == TT_INT4 ? 4 : 8); ++i) TT_PREFETCH(next + 64 * i);
+            for (int i = 0; i < (is_int4(Kind) ? 4 : 8); ++i) TT_PREFETCH(next + 64 * i);
         }
         for (int b = 0; b < Blocks; ++b) weights[b].load(blocks[b], layout, g);
         const int64_t at = g * x.rows + m;
@@ -209,6 +207,8 @@ inline void multiply_pair(const tt_matrix& w, const BlockLayout& layout, int64_t
     switch (w.kind) {
         case TT_INT4:
             return multiply_pair_of<V, TT_INT4>(w, layout, first, second, x, m, count, out);
+        case TT_INT4_EVEN:
+            return multiply_pair_of<V, TT_INT4_EVEN>(w, layout, first, second, x, m, count, out);
         case TT_INT8_GROUPED:
             return multiply_pair_of<V, TT_INT8_GROUPED>(w, layout, first, second, x, m, count, out);
         default:

@@ -18,7 +18,8 @@ class Product:
 
     ``copies``: how many there are, ``active``: how many of them one token uses; more than one
     are the experts of a layer. ``is_four_bit``: every part is in groups of 4 bits in the file;
-    ``group``: weights that share a scale once they are INT4. ``layer``: the one it belongs to, None
+    ``group``: weights that share a scale once they are INT4; ``is_even``: their groups need no
+    offset. ``layer``: the one it belongs to, None
     where that is not known. ``is_exact``: kept in FP32 whatever the others are.
     """
 
@@ -30,6 +31,7 @@ class Product:
     group: int = 32
     layer: int | None = None
     is_exact: bool = False
+    is_even: bool = False
 
     @property
     def size(self) -> int:
@@ -45,7 +47,7 @@ class Blueprint:
     ``vector_values``: values of norms, biases and other small tensors, kept in the compute type.
     ``is_from_weights``: read beside the weights themselves, so that the engine could load them.
     ``is_four_bit``: most of the layers' weights have 4 bits in the file; ``is_table_four_bit``:
-    so has the embedding.
+    so has the embedding, ``is_table_even``: in groups without an offset.
     ``widest_row``: values of the widest activation of one token within a layer.
     ``has_native_step``: the native core, where there is one, runs whole layers in one call.
     """
@@ -65,6 +67,7 @@ class Blueprint:
     is_from_weights: bool = False
     is_four_bit: bool = False
     is_table_four_bit: bool = False
+    is_table_even: bool = False
     has_native_step: bool = False
     notes: tuple[str, ...] = ()
 
@@ -78,7 +81,12 @@ class Blueprint:
         """The product that makes logits, shared with the embedding or not."""
         if self.head is not None:
             return self.head
-        return Product(self.vocab_size, self.hidden_size, is_four_bit=self.is_table_four_bit)
+        return Product(
+            self.vocab_size,
+            self.hidden_size,
+            is_four_bit=self.is_table_four_bit,
+            is_even=self.is_table_even,
+        )
 
     @property
     def num_parameters(self) -> int:

@@ -72,6 +72,7 @@ def blueprint_of(source: Headers) -> Blueprint:
         is_from_weights=True,
         is_four_bit=source.is_four_bit,
         is_table_four_bit=stored.is_four_bit,
+        is_table_even=stored.is_even,
         has_native_step=_has_native_step(config, shapes),
     )
 
@@ -177,6 +178,7 @@ def _product(
         # groups of different sizes do not make one product of groups
         is_four_bit=all(part.is_four_bit for part in stored) and len(groups) == 1,
         group=min(groups),
+        is_even=all(part.is_even for part in stored),
         layer=layer,
         is_exact=names[0].endswith(_EXACT),
     )

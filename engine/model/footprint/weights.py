@@ -21,7 +21,7 @@ _INT8_ROW_BYTES = 8  # a float scale and an int32 zero point
 _TABLE_ROW_BYTES = 4
 _CORE_GROUP = 32  # the native core: columns of a group, rows of a block, bytes of a block's group
 _CORE_BLOCK_ROWS = 16
-_CORE_INT4_BYTES = 256 + 64
+_CORE_INT4_BYTES, _CORE_EVEN_BYTES = 256 + 64, 256 + 32
 _CORE_INT8_BYTES = 512 + 32
 _CORE_LINE = 64
 _BITS = {Precision.FP32: 32, Precision.BF16: 16, Precision.INT8: 8, Precision.INT4: 4}
@@ -173,7 +173,9 @@ def _packed(product: Product, kind: Precision, target: Target) -> int:
 
 def _core_bytes(product: Product, kind: Precision) -> int:
     """Bytes in the native core's layout: blocks of 16 rows, in whole cache lines."""
-    group_bytes = _CORE_INT4_BYTES if kind is Precision.INT4 else _CORE_INT8_BYTES
+    group_bytes = _CORE_INT8_BYTES
+    if kind is Precision.INT4:
+        group_bytes = _CORE_EVEN_BYTES if product.is_even else _CORE_INT4_BYTES
     block = product.columns // _CORE_GROUP * group_bytes
     return -(-product.rows // _CORE_BLOCK_ROWS) * -(-block // _CORE_LINE) * _CORE_LINE
 

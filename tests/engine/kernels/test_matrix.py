@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from engine.kernels.matrix import GROUP_SIZE, pack_int4, pack_int8
+from engine.kernels import abi
+from engine.kernels.matrix import GROUP_SIZE, _pack, pack_int4, pack_int8
 
 ROWS = (1, 2, 3, 4, 5, 8, 17, 64, 65, 512)
 SHAPES = ((16, 32), (1, 32), (48, 96), (70, 64), (960, 576))
@@ -58,6 +59,25 @@ def test_int4_multiplies_as_its_values_do(core, shape, threads):
     for m in rows_for(core, shape):
         x = random_rows(m, shape[1])
         assert_close(packed.multiply(x, threads), x, widen(*parts))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_groups_around_zero_need_no_offsets(core, shape, threads):
+    quants, scales, offsets = random_int4(*shape)
+    even = pack_int4(core, quants, scales, scales * -8)
+    whole = pack_int4(core, quants, scales, offsets)
+    gain = even.struct.gain
+    halves = ((scales / gain).half(), (scales * -8 / gain).half(), None)
+    kept = _pack(core, abi.KIND_INT4, quants, halves, gain)
+    assert (shape[1] < 64) == (even.nbytes == whole.nbytes)  # blocks are whole cache lines
+    w = widen(quants, scales, scales * -8)
+    for m in rows_for(core, shape):
+        x = random_rows(m, shape[1])
+        assert_close(even.multiply(x, threads), x, w)
+        assert torch.equal(even.multiply(x, threads), kept.multiply(x, threads))
+    ids = torch.arange(shape[0]).flip(0)
+    torch.testing.assert_close(even.rows(ids), w[ids])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

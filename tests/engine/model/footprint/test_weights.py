@@ -112,3 +112,13 @@ def test_experts_are_all_in_memory():
     eight = blueprint(products=(Product(64, 64, copies=8, active=2),))
     sizes = [allocated_bytes(b, Precision.INT8, Target()) for b in (one, eight)]
     assert sizes[1] - sizes[0] == 7 * 64 * (64 + 8)
+
+
+@pytest.mark.parametrize("is_even", [True, False])
+def test_groups_around_zero_keep_no_offsets(is_even):
+    whole = to_grouped_int4(DenseWeight(torch.randn(96, 64)))
+    weight = replace(whole, offsets=whole.scales * -8) if is_even else whole
+    made = make_linear(weight, Precision.INT4, torch.float32, CPU)
+    product = Product(96, 64, is_four_bit=True, is_even=is_even)
+    kept = blueprint(is_four_bit=True)
+    assert product_bytes(product, kept, Precision.INT4, TARGET) == made.nbytes
