@@ -250,13 +250,14 @@ def _rate(tokens_per_s: float | None) -> tuple[str, ...]:
 
 
 def _sentence(line: Timeline, lanes: Sequence[Lane], *, is_complete: bool) -> str:
-    longest = max(lanes, key=lambda lane: lane.duration_ns)
+    durations = [lane.duration_ns for lane in lanes if lane.name != PAINT]
+    longest = max(range(len(durations)), key=durations.__getitem__)
     total = max(1, line.end_ns - line.sent_ns)
     values = {
         "first": _unbroken(line.ttft_ns),
         "whole": _unbroken(total),
-        "stage": longest.label,
-        "share": f"{100 * longest.duration_ns / total:.0f}%",
+        "stage": lanes[longest].label,
+        "share": share_words(shares(durations)[longest]),
     }
     if is_complete:
         return tr(

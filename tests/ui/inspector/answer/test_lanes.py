@@ -75,7 +75,7 @@ def test_many_chunks_are_drawn_and_not_listed():
 
 def test_the_sentence_names_the_longest_stage():
     assert pipeline_of(LINE).sentence == (
-        "First token after 153\u00a0ms, complete after 1.15\u00a0s; decode took 87% of it."
+        "First token after 153\u00a0ms, complete after 1.15\u00a0s; decode took 86.6% of it."
     )
 
 
