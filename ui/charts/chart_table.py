@@ -1,6 +1,7 @@
 """The table twin of a chart, as a widget: the same values, for eyes and screen readers alike."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -8,6 +9,7 @@ from PySide6.QtWidgets import (
     QTableWidgetItem,
     QWidget,
 )
+from typing_extensions import override
 
 from ui.charts.figures import Table
 from ui.theme import set_look
@@ -42,11 +44,20 @@ class ChartTable(QTableWidget):
                 item = QTableWidgetItem(text)
                 item.setTextAlignment(_RIGHT if column else _LEFT)
                 self.setItem(row, column, item)
+        self._share()
+        self.fit()
+
+    def _share(self) -> None:
+        """Give the first column what the others leave, if that is enough for it."""
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        if self.columnCount():
+        if self.columnCount() and header.length() <= self.viewport().width():
             header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.fit()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share()
 
     def fit(self) -> None:
         """Take the height of all rows, and of a scroll bar where one may come."""

@@ -14,9 +14,11 @@ from time import monotonic
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.experiments.bench import Bench
+from app.controllers.experiments.words import label_words
 from app.experiments.catalogue import Experiment
 from app.experiments.runs import Run, Setting
 from app.experiments.trials import Ask, EngineTrial, ProgramTrial, Reading, Seen, Subject, Trial
+from ui.i18n import tr
 from ui.widgets.model_name import model_title
 
 logger = logging.getLogger(__name__)
@@ -216,8 +218,8 @@ class Runner(QObject):
             self._failures += [reason] if reason else []
             self._finish(is_complete=False)
             return
-        words = f"{trial.label}: {reason}" if trial.label and reason else reason
-        self._failures += [words] if words else []
+        words = reason or tr("The program that measures ended without a word.")
+        self._failures.append(f"{label_words(trial.label)}: {words}" if trial.label else words)
         self._next()
 
     def _finish(self, *, is_complete: bool) -> None:

@@ -40,7 +40,8 @@ class View:
     """One chart: a metric over ``x`` (its name and what it counts), or bars where that is empty.
 
     ``across`` names a metric that is the place of a point, in place of the planned one.
-    ``is_calculated``: derived from a measurement by arithmetic that is no measurement.
+    ``is_calculated``: derived from a measurement by arithmetic that is no measurement. ``title``
+    names the metric where its usual name says too little.
     """
 
     metric: str
@@ -49,6 +50,7 @@ class View:
     across: str = ""
     is_log_x: bool = False
     is_calculated: bool = False
+    title: str = ""
 
 
 VIEWS: Mapping[str, tuple[View, ...]] = {
@@ -76,7 +78,7 @@ VIEWS: Mapping[str, tuple[View, ...]] = {
     ),
     "kv": (
         View(precision.DECODE),
-        View(precision.BYTES),
+        View(precision.BYTES, title=mark("Cache of each token")),
         View(precision.AGREEMENT),
         View(precision.DIVERGENCE),
     ),
@@ -112,7 +114,7 @@ def _prepared(experiment: str, side: Side) -> Side:
 
 
 def _figure(view: View, sides: Sequence[Side], words: str) -> Figure:
-    title = metric_words(view.metric)
+    title = _title_of(view)
     found: list[tuple[str, tuple[Spread, ...], bool]] = []
     for side in sides:
         for series in series_of(side.readings):
@@ -133,6 +135,10 @@ def _figure(view: View, sides: Sequence[Side], words: str) -> Figure:
         ),
         words,
     )
+
+
+def _title_of(view: View) -> str:
+    return tr(view.title) if view.title else metric_words(view.metric)
 
 
 def _point(spread: Spread) -> Point:
@@ -184,7 +190,7 @@ def differences_of(experiment: str, first: Run, second: Run) -> Table:
     for each in _few(differences(sides[0], sides[1], tuple(views))):
         view, kind = views[each.metric], metric_kind(each.metric)
         series = series_words(each.series)
-        what = metric_words(each.metric) + (f" ({series})" if series else "")
+        what = _title_of(view) + (f" ({series})" if series else "")
         place = label_words(each.label) if each.label else words_of(view.x_kind, each.x)
         change = "" if each.change is None else f"{100 * each.change:+.1f}%"
         mark = "~" if view.is_calculated or each.series in CALCULATED else ""

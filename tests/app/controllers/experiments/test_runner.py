@@ -115,9 +115,15 @@ def test_a_program_that_fails_leaves_the_others(runner, bench):
     bench.failed.emit("No room.")
     bench.seen.emit(Seen(most_running=1))
     (run,) = runner.runs
-    assert run.failures == ("int4: No room.",)
+    assert run.failures == ("INT4: No room.",)
     assert not run.is_complete
     assert len(run.readings) == 1
+
+
+def test_a_program_that_dies_is_told_of(runner, bench):
+    runner.start(experiment(PROGRAM), SUBJECT, is_held=False)
+    bench.failed.emit("")
+    assert runner.runs[0].failures == ("INT4: The program that measures ended without a word.",)
 
 
 def test_an_answer_that_fails_ends_it(runner, bench):
