@@ -14,7 +14,7 @@ CALCULATED, MEASURED = "calculated", "measured"
 STREAMS = "streams"
 _FIRST = 256
 _MOST_STREAMS = 32  # the engine's own limit
-_MOST_TOKENS = {Depth.QUICK: 32_768, Depth.FULL: 131_072}  # of all prompts that are read
+_MOST_TOKENS = {Depth.QUICK: 8_192, Depth.FULL: 65_536}  # of all prompts that are read
 _NEW = 4_096  # no answer may end while the prompts of others are read
 
 

@@ -852,6 +852,18 @@
       <translation>计算强度</translation>
     </message>
     <message>
+      <source>It begins in answer {number}.</source>
+      <translation>差异始于第 {number} 个回答。</translation>
+    </message>
+    <message>
+      <source>It begins in the system prompt.</source>
+      <translation>差异始于系统提示。</translation>
+    </message>
+    <message>
+      <source>It begins in your message {number}.</source>
+      <translation>差异始于你的第 {number} 条消息。</translation>
+    </message>
+    <message>
       <source>It belongs to another program, which should remove it.</source>
       <translation>该文件属于其他程序，应由那个程序删除。</translation>
     </message>

@@ -146,7 +146,9 @@ class ExperimentsController(QObject):
     def _on_read(self, runs: list[Run]) -> None:
         known = {run.run_id for run in self._runs}
         self._runs += [run for run in runs if run.run_id not in known]
-        self._chosen = self._chosen or self._latest()
+        running = self._runner.experiment
+        if running is None or running.name != self._name:
+            self._chosen = self._chosen or self._latest()
         self._show()
 
     @Slot(str)

@@ -3,6 +3,7 @@
 from app.controllers.experiments.sentences import sentence_of
 from app.controllers.experiments.views import VIEWS, Side, differences_of, figures_of
 from app.controllers.experiments.words import names_of
+from app.experiments.capacity import MEASURED
 from app.experiments.guessing import NGRAMS
 from app.experiments.precision import QUALITY
 from app.experiments.runs import Run
@@ -48,6 +49,8 @@ def _notes(run: Run) -> str:
         )
     if run.experiment in _ABOUT_QUALITY and QUALITY not in series_of(run.readings):
         notes.append(tr("What each loses is measured by a thorough run."))
+    if run.experiment == "capacity" and MEASURED not in series_of(run.readings):
+        notes.append(tr("All of it is calculated; a thorough run tries some of it."))
     if any(reading.label == NGRAMS for reading in run.readings):
         notes.append(
             tr(
