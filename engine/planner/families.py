@@ -190,22 +190,23 @@ def _tracks(
     if not fields.flag("use_sliding_window", default=True):
         window = None
     types = layer_types(fields, num_layers)
-    if window is None:
-        sliding = 0
-    elif types:
-        sliding = types.count("sliding_attention")
-    elif model_type in _PERIODS:
-        period = size(fields, "sliding_window_pattern", _PERIODS[model_type])
-        sliding = num_layers - num_layers // period
-    else:
-        sliding = max(0, num_layers - fields.whole("max_window_layers", 0))
     unknown = set(types) - {"sliding_attention", "full_attention"}
     if unknown:
         raise fields.unsupported(f"layers of the kind {min(unknown)[:40]!a}")
-    tracks = []
-    if num_layers > sliding:
-        full = num_layers - sliding
-        tracks.append(attention(full, heads.queries, heads.keys, heads.size))
-    if sliding:
-        tracks.append(attention(sliding, heads.queries, heads.keys, heads.size, window))
-    return tracks
+    layers = range(num_layers)
+    if window is None:
+        sliding = []
+    elif types:
+        sliding = [layer for layer in layers if types[layer] == "sliding_attention"]
+    elif model_type in _PERIODS:
+        period = size(fields, "sliding_window_pattern", _PERIODS[model_type])
+        sliding = [layer for layer in layers if (layer + 1) % period]
+    else:
+        sliding = list(layers)[max(0, fields.whole("max_window_layers", 0)) :]
+    full = [layer for layer in layers if layer not in sliding]
+    sizes = (heads.queries, heads.keys, heads.size)
+    return [
+        attention(len(some), *sizes, limit, some)
+        for some, limit in ((full, None), (sliding, window))
+        if some
+    ]
