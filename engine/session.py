@@ -6,6 +6,7 @@ Lives exactly as long as the model. Knows no threads, and no other model than it
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from engine.api import (
     CacheMapped,
@@ -44,6 +45,7 @@ from engine.text.prompt import answer_stream, encode_request
 from engine.text.reasoning import find_tags
 from engine.text.template import Renderer, encode_chat
 from engine.text.timed import TimedTemplate, TimedText
+from engine.text.whereabouts import message_at
 from engine.tracing.profiling import Profiler
 from engine.tracing.scoring import TokenScorer
 
@@ -183,6 +185,13 @@ class ModelSession:
         queued.conversation_id = request.conversation_id
         queued.priority = request.priority
         queued.left_out = left_out
+        queued.locate = partial(
+            message_at,
+            prompt_ids=prompt_ids,
+            messages=request.messages,
+            left_out=left_out,
+            encode=partial(encode_chat, model.tokenizer, model.template),
+        )
         queued.keeps_cache, queued.guess_ahead = request.kv_cache, request.guess_ahead
         if (schema := request.params.json_schema) is not None:
             queued.constraint = self._grammars.constrain(schema)

@@ -29,12 +29,15 @@ class CacheMiss:
     """Why a prompt was not taken from the cache as far as possible.
 
     ``position``: the first prompt token for which it holds (for TEXT_CHANGED the first that
-    differs), from 0. ``num_lost``: prompt tokens that were computed for this reason.
+    differs), from 0. ``num_lost``: prompt tokens that were computed for this reason. ``role`` and
+    ``number``, from 1 among those of that role: the message with that token, where it was found.
     """
 
     kind: MissKind
     position: int
     num_lost: int
+    role: str | None = None
+    number: int = 0
 
 
 class Overflow(StrEnum):

@@ -1,10 +1,17 @@
 """One answer under way: known tokens, how many of them are computed, and how it may end."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from engine.api import CacheMiss, FinishReason, LeftOut, SamplingParams, Timeline
+from engine.api import (
+    CacheMiss,
+    FinishReason,
+    LeftOut,
+    MissKind,
+    SamplingParams,
+    Timeline,
+)
 from engine.metrics import Marks
 from engine.sampling.constraint import TokenConstraint
 
@@ -48,7 +55,8 @@ class Request:
     them were right. Its ``num_plain_steps`` steps without guesses took ``plain_steps_ns``;
     ``expected_step_ns`` is what one is thought to cost. ``num_held``: latest tokens whose text is
     held back. ``keeps_cache`` False: each step computes everything anew,
-    in blocks of the request's own. ``num_preemptions``: times it gave its blocks up to others.
+    in blocks of the request's own. ``locate`` tells the message of a prompt token, which takes
+    some renderings of the prompt, and so is asked when the first token is out. ``num_preemptions``: times it gave its blocks up to others.
     """
 
     request_id: str
@@ -77,6 +85,7 @@ class Request:
     keeps_cache: bool = True
     guess_ahead: bool = True
     num_preemptions: int = 0
+    locate: Callable[[int], tuple[str, int] | None] | None = None
 
     @classmethod
     def of_prompt(
@@ -118,13 +127,24 @@ class Request:
             return None
         return replace(
             timeline,
-            cache_miss=self.cache_miss,
+            cache_miss=self._placed_miss(),
             left_out=self.left_out,
             num_drafted_tokens=self.num_drafted,
             num_accepted_tokens=self.num_accepted,
             plain_step_ns=self._plain_step_ns(),
             num_preemptions=self.num_preemptions,
         )
+
+    def _placed_miss(self) -> CacheMiss | None:
+        """The miss, with the message that it begins in once that can be asked for."""
+        miss, locate = self.cache_miss, self.locate
+        if miss is None or locate is None or self.num_output < 2:
+            return miss
+        self.locate = None
+        place = locate(miss.position) if miss.kind is MissKind.TEXT_CHANGED else None
+        if place is not None:
+            self.cache_miss = replace(miss, role=place[0], number=place[1])
+        return self.cache_miss
 
     def note_step(self, sampled_ns: int, num_drafted: int, expected_ns: float | None) -> None:
         """Note a step that gives tokens at ``sampled_ns``, before these are known.

@@ -68,6 +68,7 @@ def test_branches_variants_and_a_restart_compute_only_what_is_new(
     branch, edit = _ask(core, "3", edited)
     assert edit.cache_miss is not None
     assert edit.cache_miss.kind is MissKind.TEXT_CHANGED
+    assert (edit.cache_miss.role, edit.cache_miss.number) == ("user", 1)
     assert edit.num_cached_tokens == edit.cache_miss.position
 
     path = tmp_path / "kv" / "1.kv"

@@ -87,7 +87,9 @@ def describe_reuse(timeline: Timeline) -> str:
     )
     if timeline.cache_miss is None:
         return cached
-    return f"{cached} {_miss_words(timeline.cache_miss)}"
+    return tr(" ").join(
+        (cached, _miss_words(timeline.cache_miss), *_place_words(timeline.cache_miss))
+    )
 
 
 def _short(kind: MissKind) -> str:
@@ -101,6 +103,20 @@ def _short(kind: MissKind) -> str:
         MissKind.CACHE_OFF: tr("cache off"),
     }
     return words.get(kind, "")
+
+
+def _place_words(miss: CacheMiss) -> tuple[str, ...]:
+    """The message that the difference lies in, where it is known."""
+    number = f"{miss.number:,}"
+    match miss.role:
+        case "system":
+            return (tr("It begins in the system prompt."),)
+        case "user":
+            return (tr("It begins in your message {number}.", number=number),)
+        case "assistant":
+            return (tr("It begins in answer {number}.", number=number),)
+        case _:
+            return ()
 
 
 def _miss_words(miss: CacheMiss) -> str:

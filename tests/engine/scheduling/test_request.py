@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.api import FinishReason, SamplingParams
+from engine.api import CacheMiss, FinishReason, MissKind, SamplingParams
 from engine.metrics import Marks
 from engine.scheduling.request import Request
 from tests.helpers.fake_runner import FakeText
@@ -44,3 +44,29 @@ def test_counts() -> None:
     request.num_computed = 3
     assert (request.num_known, request.num_output, request.num_behind) == (5, 2, 2)
     assert request.timeline() is None
+
+
+@pytest.mark.parametrize("kind", [MissKind.TEXT_CHANGED, MissKind.EVICTED])
+def test_the_message_of_a_changed_text_is_asked_for_once_and_not_by_the_first_token(
+    kind: MissKind,
+) -> None:
+    asked: list[int] = []
+
+    def locate(position: int) -> tuple[str, int]:
+        asked.append(position)
+        return "user", 2
+
+    request = _request([], FakeText())
+    request.marks.prefill_start_ns = 0
+    request.cache_miss, request.locate = CacheMiss(kind, 7, 9), locate
+    found = []
+    for token in (4, 5, 6):
+        request.known_ids.append(token)
+        request.marks.note_token(1, 2, 0)
+        timeline = request.timeline()
+        assert timeline is not None
+        found.append(timeline.cache_miss)
+    assert found[0] == CacheMiss(kind, 7, 9)
+    is_text = kind is MissKind.TEXT_CHANGED
+    assert found[1] == found[2] == (CacheMiss(kind, 7, 9, "user", 2) if is_text else found[0])
+    assert asked == [7] * is_text

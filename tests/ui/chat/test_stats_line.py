@@ -98,6 +98,20 @@ def test_every_lost_hit_has_a_sentence(kind):
     assert ("token 1,230" in words) == (kind in {MissKind.TEXT_CHANGED, MissKind.EVICTED})
 
 
+@pytest.mark.parametrize(
+    ("role", "words"),
+    [
+        ("system", " It begins in the system prompt."),
+        ("user", " It begins in your message 3."),
+        ("assistant", " It begins in answer 3."),
+        (None, " tokens were read anew."),
+    ],
+)
+def test_the_message_of_a_difference_is_named(role, words):
+    miss = CacheMiss(MissKind.TEXT_CHANGED, 1_230, 1_167, role, 3)
+    assert describe_reuse(replace(TIMELINE, cache_miss=miss)).endswith(words)
+
+
 def test_an_unexpected_loss_shows_in_the_line_and_a_first_turn_does_not():
     evicted = replace(TIMELINE, cache_miss=CacheMiss(MissKind.EVICTED, 16, 60))
     line = describe(AnswerStats(evicted, FinishReason.END_OF_TEXT))
