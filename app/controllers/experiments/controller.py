@@ -192,7 +192,8 @@ class ExperimentsController(QObject):
 
     @Slot()
     def _on_model(self) -> None:
-        if self._runner.activity is not Activity.IDLE and self._model.info is not self._info:
+        is_other = self._model.is_loading or self._model.info is not self._info
+        if is_other and self._runner.activity is not Activity.IDLE:
             self._runner.stop()
             self.notice.emit(tr("The model changed, so the experiment ended early."))
         self._show_soon.call()

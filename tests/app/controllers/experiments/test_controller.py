@@ -10,7 +10,7 @@ from app.experiments import precision
 from app.experiments.catalogue import BY_NAME
 from app.experiments.trials import ProgramTrial, Seen
 from app.quality.loss import model_key
-from engine.api import Failure, ModelOptions
+from engine.api import Failure
 from engine.errors import OutOfMemoryError
 from tests.helpers.fake_engine import Script
 from ui.experiments.page import ExperimentsPage
@@ -126,9 +126,12 @@ def test_without_a_model_it_says_why_not(make_desk):
 def test_another_model_ends_it(desk):
     page = start(desk, "answer")
     desk.step(3)
-    desk.application.services.bridge.load(ModelOptions("/other.gguf"))
+    desk.application.controllers.model.choose("/other.gguf")
+    assert not state(page).running
+    assert "The model changed" in desk.shown_notice
+    assert state(page).reason == "The model is being loaded." or not page.details.start.isEnabled()
     desk.play()
-    desk.qtbot.waitUntil(lambda: not state(page).running)
+    desk.qtbot.waitUntil(page.details.start.isEnabled)
 
 
 def test_a_failure_is_told_in_its_own_words(make_desk):
