@@ -112,6 +112,10 @@
       <translation>全部模型…</translation>
     </message>
     <message>
+      <source>All of it is calculated; a thorough run tries some of it.</source>
+      <translation>全部为计算值；细致的运行会实际尝试其中一些。</translation>
+    </message>
+    <message>
       <source>All physical cores</source>
       <translation>全部物理核心</translation>
     </message>
@@ -2124,7 +2128,7 @@
       <translation>仓库中有名称不安全的文件（{name}）。未下载任何内容。</translation>
     </message>
     <message>
-      <source>The same answer with the KV cache and without it: without, its time grows square.</source>
+      <source>The same answer with the KV cache, and without it, where time grows with the square.</source>
       <translation>同一回答，用与不用 KV 缓存：不用时，耗时按平方增长。</translation>
     </message>
     <message>

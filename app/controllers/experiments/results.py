@@ -19,7 +19,7 @@ def shown_run(run: Run) -> Shown:
     """Charts, the sentence, and what is to be known of the run."""
     name, readings = run.experiment, run.readings
     figures = figures_of(name, [Side(readings)])
-    return Shown(run.run_id, figures, sentence_of(name, readings), _notes(run))
+    return Shown(_file_name(run), figures, sentence_of(name, readings), _notes(run))
 
 
 def shown_pair(first: Run, other: Run) -> Shown:
@@ -32,11 +32,16 @@ def shown_pair(first: Run, other: Run) -> Shown:
         if (words := sentence_of(first.experiment, side.readings))
     ]
     return Shown(
-        f"{first.run_id}-{other.run_id}",
+        f"{_file_name(first)}-{other.run_id[:15]}",
         figures_of(first.experiment, sides),
         "\n".join(sentences),
         differences=differences_of(first.experiment, first, other),
     )
+
+
+def _file_name(run: Run) -> str:
+    """Its name and its moment, to the second."""
+    return f"{run.experiment}-{run.run_id[:15]}"
 
 
 def _notes(run: Run) -> str:

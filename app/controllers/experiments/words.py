@@ -17,7 +17,9 @@ SEPARATOR = " \u00b7 "
 _TITLES: Mapping[str, tuple[str, str]] = {
     "cache": (
         mark("What is the cache for?"),
-        mark("The same answer with the KV cache and without it: without, its time grows square."),
+        mark(
+            "The same answer with the KV cache, and without it, where time grows with the square."
+        ),
     ),
     "prompt": (
         mark("Long prompts"),
