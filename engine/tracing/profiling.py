@@ -116,8 +116,9 @@ class Profiler:
         except ForwardInterruptedError:
             return []
         except (EngineError, RuntimeError, MemoryError) as error:
+            failure = self._failure_of(error)  # raises a fault of ours; then the job is abandoned
             self._end()
-            return [ModelProfiled(job.ticket, None, self._failure_of(error).message)]
+            return [ModelProfiled(job.ticket, None, failure.message)]
         if not job.is_done:
             return []
         self._end()

@@ -175,6 +175,24 @@ def test_a_failing_pass_ends_the_profile_and_frees_its_blocks(core, monkeypatch)
     assert core.stats().kv_live_blocks == 0
 
 
+def test_a_fault_of_ours_still_has_its_event(core, monkeypatch) -> None:
+    live = core._session.kv.num_live_blocks
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(core._session.profiler, "_do_piece", fail)
+    core.profile(1, 8, 8)
+    with pytest.raises(RuntimeError, match="a fault"):
+        core.step()
+    failure = Failure("engine", "It broke.")
+    (event,) = core.fail_all(failure)
+    assert isinstance(event, ModelProfiled)
+    assert (event.ticket, event.profile) == (1, None)
+    assert not core.has_work
+    assert core._session.kv.num_live_blocks == live
+
+
 def test_the_whole_is_what_the_clock_says(core) -> None:
     """By a clock that counts its readings: each step is one reading after the other."""
     session = core._session
