@@ -182,7 +182,7 @@ class DecodeStep:
         self._batch = abi.Batch()  # what does not change from step to step stays in it
         self._kinds = (abi.Cache * 0)()
         self._caches: tuple[StepCache, ...] = ()
-        self._rotations: tuple[RotaryRows, ...] = ()
+        self._cosines: Sequence[torch.Tensor] = ()  # of the tables that are described
         handle = core.library.tt_step_new(self._model)
         if not handle:
             raise MemoryError("not enough memory for a decoding step")
@@ -200,8 +200,8 @@ class DecodeStep:
         """Append the rows' K and V to ``cache`` and return logits, float32 [R, vocab_size].
 
         ``windows``: the caches of the layers that are not in ``cache``, of the same format and size
-        of blocks. ``is_readable`` must be true of all. What is prepared of caches and rotations
-        serves as long as the same objects come again. Returns None, with the step half done, when
+        of blocks. ``is_readable`` must be true of all. What is prepared of caches and
+        rotations serves as long as the same ones come again. Returns None, with the step half done, when
         ``interrupted()`` turned true between two layers of many rows, or some time after it was
         asked the last time.
         """
@@ -236,7 +236,7 @@ class DecodeStep:
         caches = (cache, *(window.cache for window in windows))
         if not _are_same(self._caches, caches):
             self._take_caches(caches)
-        if not _are_same(self._rotations, batch.rotations):
+        if not _are_same(self._cosines, [rows.cosines for rows in batch.rotations]):
             self._take_rotations(batch.rotations)
         # all segments with the tables of the first cache, then with those of the next
         numbers, blocks = array("q"), array("q")
@@ -288,7 +288,7 @@ class DecodeStep:
                 for r in rotations
             )
         )
-        self._rotations = tuple(rotations)
+        self._cosines = [rows.cosines for rows in rotations]
 
 
 def _are_same(before: Sequence[object], now: Sequence[object]) -> bool:

@@ -1,12 +1,21 @@
 """Which models the core takes; that it computes them rightly: ../model/test_native_step.py."""
 
+import ctypes
 from dataclasses import replace
 
 import pytest
 import torch
 
 from engine.config import KVFormat
-from engine.kernels.decode_step import LayerParts, ModelParts, StepCache
+from engine.kernels.decode_step import (
+    DecodeStep,
+    LayerParts,
+    ModelParts,
+    RotaryRows,
+    StepBatch,
+    StepCache,
+    StepSegment,
+)
 from engine.kernels.matrix import pack_int8
 
 
@@ -59,3 +68,25 @@ def test_caches_that_are_read_in_place(kept, block_size):
     assert cache.is_readable is (not kept.is_quantised or block_size % 16 == 0)
     assert not replace(cache, pool=torch.zeros(4, 4).T).is_readable
     assert not replace(cache, parameters=torch.zeros(4, 4).T).is_readable
+
+
+def test_tables_of_the_same_tensors_are_the_same(core):
+    step = DecodeStep(core, parts(core))
+    cosines = torch.zeros(4, 16)
+    cache = StepCache(KVFormat.FLOAT32, torch.zeros(1, 2, 16, 32), None, 16, 16)
+    batch = StepBatch(
+        embedded=torch.zeros(1, 64),
+        positions=torch.zeros(1, dtype=torch.int64),
+        slots=torch.zeros(1, dtype=torch.int64),
+        logit_rows=torch.zeros(1, dtype=torch.int64),
+        segments=[StepSegment(0, 1, 0, (0,))],
+        rotations=[RotaryRows(cosines, cosines)],
+    )
+    step.run(batch, cache, 1, lambda: False)
+    before = step._batch.rotations
+    again = replace(batch, rotations=[RotaryRows(cosines, cosines)])
+    step.run(again, cache, 1, lambda: False)
+    assert ctypes.addressof(step._batch.rotations.contents) == ctypes.addressof(before.contents)
+    grown = torch.zeros(9, 16)
+    step.run(replace(batch, rotations=[RotaryRows(grown, grown)]), cache, 1, lambda: False)
+    assert step._batch.rotations[0].cosines == grown.data_ptr()
