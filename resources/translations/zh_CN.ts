@@ -2940,6 +2940,10 @@
       <translation>没有连接</translation>
     </message>
     <message>
+      <source>no draft</source>
+      <translation>无草稿</translation>
+    </message>
+    <message>
       <source>none</source>
       <translation>无</translation>
     </message>

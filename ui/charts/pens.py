@@ -69,7 +69,8 @@ def paint_series_marker(
 ) -> None:
     """A point of a series: solid where it was measured, hollow where it was calculated."""
     color, ground = themes.color(stroke.token), themes.color("background")
-    inside, edge = (ground, color) if is_hollow else (color, ground)
+    has_inside = stroke.marker is not Marker.CROSS
+    inside, edge = (ground, color) if is_hollow and has_inside else (color, ground)
     paint_marker(painter, stroke.marker, at, inside, edge, themes.px(MARKER_PX))
 
 

@@ -134,17 +134,19 @@ def kv_words(dtype: str) -> str:
 
 def setting_parts(setting: Setting) -> Mapping[str, str]:
     """What a model ran with, a few words each, by name."""
-    parts = {
+    return {
         "model": setting.model,
         "precision": setting.precision.upper(),
         "kv": tr("cache {kind}", kind=kv_words(setting.kv)),
         "context": tr("context {n}", n=f"{setting.context:,}"),
         "threads": tr("{n} threads", n=setting.threads),
         "machine": setting.machine,
+        "draft": _draft_words(setting.draft),
     }
-    if setting.draft:
-        parts["draft"] = tr("draft {name}", name=setting.draft)
-    return parts
+
+
+def _draft_words(draft: str) -> str:
+    return tr("draft {name}", name=draft) if draft else tr("no draft")
 
 
 def when_words(run: Run) -> str:
@@ -160,7 +162,8 @@ def when_words(run: Run) -> str:
 def run_words(run: Run) -> str:
     """One line about a run in a list."""
     parts = setting_parts(run.setting)
-    shown = [parts[name] for name in ("model", "precision", "kv", "threads")]
+    names = ("model", "precision", "kv", "threads", *(("draft",) if run.setting.draft else ()))
+    shown = [parts[name] for name in names]
     if run.depth == Depth.FULL.value:
         shown.append(tr("thorough"))
     if not run.is_complete:
@@ -171,7 +174,7 @@ def run_words(run: Run) -> str:
 def names_of(first: Run, second: Run) -> tuple[str, str]:
     """Two runs by what differs between them; by their times where nothing does."""
     one, other = setting_parts(first.setting), setting_parts(second.setting)
-    names = [name for name in one if one[name] != other.get(name)]
+    names = [name for name in one if one[name] != other[name]]
     if not names and first.depth == second.depth:
         return when_words(first), when_words(second)
     words = []

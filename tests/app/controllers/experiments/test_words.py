@@ -22,7 +22,9 @@ RUN = Run(
 
 def test_a_run_is_named_by_what_it_ran_on():
     words = run_words(RUN)
-    assert words.endswith("Small · INT4 · cache BF16 · 2 threads")
+    assert words.endswith("Small · INT4 · cache BF16 · 2 threads · draft ngram")
+    plain = run_words(replace(RUN, setting=replace(RUN.setting, draft="")))
+    assert plain.endswith("2 threads")
     late = run_words(replace(RUN, depth="full", is_complete=False))
     assert late.endswith("thorough · incomplete")
 
@@ -33,7 +35,7 @@ def test_a_time_that_is_none_is_shown_as_it_is():
 
 def test_settings_and_labels():
     assert setting_parts(RUN.setting)["draft"] == "draft ngram"
-    assert "draft" not in setting_parts(replace(RUN.setting, draft=""))
+    assert setting_parts(replace(RUN.setting, draft=""))["draft"] == "no draft"
     assert kv_words("something") == "SOMETHING"
     assert label_words("int4") == "INT4"
     assert label_words("prose") == "prose"
