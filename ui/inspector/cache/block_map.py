@@ -7,15 +7,25 @@ run to be read.
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
 
 from engine.api import BlockState
-from ui.inspector.cache.patterns import paint_owner
+from ui.inspector.cache.bands import Band, coarse, look_of
+from ui.inspector.cache.patterns import OwnerBrushes
 from ui.inspector.cache.picture import Owner
 from ui.theme import ThemeSource
 
@@ -24,18 +34,9 @@ _MOST_LINES = 12
 _LINE = 10
 _GAP = 3
 _LEAST_SEEN = 3
+_MOST_BANDS = 500  # beyond these, neighbours are painted as one
 _LEAST_CELL = 4.0  # px from which single blocks are told apart
 _NEXT = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Neighbouring blocks of one owner. ``words`` say whose they are."""
-
-    count: int
-    owner: Owner
-    state: BlockState
-    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,9 @@ class Lines:
 
 
 class BlockMap(QWidget):
-    """``pointed``: the words of the band at the pointer or the keys; empty for none."""
+    """``pointed``: index of the band at the pointer or the keys; -1 for none."""
 
-    pointed = Signal(str)
+    pointed = Signal(int)
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,13 +59,13 @@ class BlockMap(QWidget):
         self._bands: tuple[Band, ...] = ()
         self._ends: tuple[int, ...] = ()
         self._chosen: int | None = None
-        self._told = ""
+        self._drawn: QPixmap | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        themes.changed.connect(self.updateGeometry)
+        themes.changed.connect(self._on_theme)
 
     @property
     def bands(self) -> tuple[Band, ...]:
@@ -84,12 +85,13 @@ class BlockMap(QWidget):
         count = self.num_blocks
         self._bands = shown
         self._ends = tuple(accumulate(band.count for band in shown))
-        if self._chosen is not None and self._chosen >= len(shown):
-            self._chosen = None
         if self.num_blocks != count:
             self.updateGeometry()
-        self._tell()
-        self.update()
+        self._redraw()
+        if self._chosen is not None:  # what is read there may be another's now
+            if self._chosen >= len(shown):
+                self._chosen = None
+            self._tell()
 
     # ------------------------------------------------------------------ where things are
 
@@ -117,7 +119,9 @@ class BlockMap(QWidget):
     def _boxes(self, index: int, lines: Lines) -> Iterator[QRectF]:
         """The rectangles of a band: one in each line that it is in."""
         end = self._ends[index]
-        start = end - self._bands[index].count
+        return self._spread(end - self._bands[index].count, end, lines)
+
+    def _spread(self, start: int, end: int, lines: Lines) -> Iterator[QRectF]:
         height = self._themes.px(_LINE)
         while start < end:
             line, column = divmod(start, lines.a_line)
@@ -146,43 +150,76 @@ class BlockMap(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(self._themes.px(80), self._pitch())
 
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._drawn = None
+
+    def _on_theme(self) -> None:
+        self._redraw()
+        self.updateGeometry()
+
     # ------------------------------------------------------------------ painting
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        lines = self.lines(self.width())
-        is_free = [band.owner is Owner.FREE for band in self._bands]
-        # free ones first: a block among thousands is widened, so that it is seen at all
-        for index in sorted(range(len(self._bands)), key=is_free.__getitem__, reverse=True):
-            for box in self._boxes(index, lines):
-                self._paint_band(painter, box, self._bands[index])
-        if lines.width >= _LEAST_CELL:
-            self._paint_cells(painter, lines)
+        if self._drawn is None:
+            self._drawn = self._draw()
+        painter.drawPixmap(0, 0, self._drawn)
         if self._chosen is not None:
             painter.setPen(QPen(self._themes.color("text"), self._themes.px(2)))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            for box in self._boxes(self._chosen, lines):
+            for box in self._boxes(self._chosen, self.lines(self.width())):
                 painter.drawRect(box.adjusted(1, 1, -1, -1))
         elif self.hasFocus():
             painter.setPen(QPen(self._themes.color("accent"), 2))
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
         painter.end()
 
-    def _paint_band(self, painter: QPainter, box: QRectF, band: Band) -> None:
+    def _draw(self) -> QPixmap:
+        """All bands; kept until they change, because the pointer moves more often."""
+        ratio = self.devicePixelRatioF()
+        drawn = QPixmap(self.size() * ratio)
+        drawn.setDevicePixelRatio(ratio)
+        drawn.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(drawn)
+        lines, brushes = self.lines(self.width()), OwnerBrushes(self._themes)
+        # free ones first: a block among thousands is widened, so that it is seen at all
+        for band, start in sorted(self._merged(lines), key=_is_taken):
+            for box in self._spread(start, start + band.count, lines):
+                self._paint_band(painter, box, band, brushes)
+        if lines.width >= _LEAST_CELL:
+            self._paint_cells(painter, lines)
+        painter.end()
+        return drawn
+
+    def _merged(self, lines: Lines) -> Iterator[tuple[Band, int]]:
+        """Bands that look alike in one, and where each begins; not more than can be told apart."""
+        bands: Sequence[Band] = self._bands
+        if len(bands) > _MOST_BANDS:
+            slots = lines.number * max(1, self.width() // self._themes.px(2 * _LEAST_SEEN))
+            bands = coarse(bands, -(-self.num_blocks // slots))
+        start = 0
+        for (owner, state), alike in groupby(bands, key=look_of):
+            count = sum(band.count for band in alike)
+            yield Band(count, owner, state), start
+            start += count
+
+    def _redraw(self) -> None:
+        self._drawn = None
+        self.update()
+
+    def _paint_band(
+        self, painter: QPainter, box: QRectF, band: Band, brushes: OwnerBrushes
+    ) -> None:
         if band.owner is not Owner.FREE:
             box.setWidth(max(box.width(), self._themes.px(_LEAST_SEEN)))
             box.moveRight(min(box.right(), self.width()))
-        paint_owner(painter, box, band.owner, self._themes)
-        if band.state is BlockState.KEPT:
-            self._mark_kept(painter, box)
-
-    def _mark_kept(self, painter: QPainter, box: QRectF) -> None:
-        """Nobody computes with them at present: they are half as high."""
-        height = box.height() / 2
-        below = QRectF(box.left(), box.bottom() - height, box.width(), height)
-        painter.fillRect(below, self._themes.color("background"))
-        painter.fillRect(below, self._themes.color("track"))
+        brushes.fill(painter, box, band.owner)
+        if band.state is BlockState.KEPT:  # nobody computes with them: they are half as high
+            height = box.height() / 2
+            below = QRectF(box.left(), box.bottom() - height, box.width(), height)
+            brushes.clear(painter, below)
 
     def _paint_cells(self, painter: QPainter, lines: Lines) -> None:
         painter.setPen(QPen(self._themes.color("background"), self._themes.px(1.5)))
@@ -199,10 +236,7 @@ class BlockMap(QWidget):
             self.update()
 
     def _tell(self) -> None:
-        told = "" if self._chosen is None else self._bands[self._chosen].words
-        if told != self._told:
-            self._told = told
-            self.pointed.emit(told)
+        self.pointed.emit(-1 if self._chosen is None else self._chosen)
 
     @override
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -236,3 +270,7 @@ class BlockMap(QWidget):
         self._choose(None)
         self.update()
         super().focusOutEvent(event)
+
+
+def _is_taken(placed: tuple[Band, int]) -> bool:
+    return placed[0].owner is not Owner.FREE

@@ -1,7 +1,9 @@
 """How the owners of blocks are told apart: by colour and by pattern, so that no colour is needed."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
 
@@ -26,20 +28,36 @@ _GROUND = 70  # of 255: what is below a pattern
 _SWATCH = 12
 
 
-def paint_owner(painter: QPainter, box: QRectF, owner: Owner, themes: ThemeSource) -> None:
-    """Fill a box as the owner's; a free one is track with nothing on it."""
-    color = themes.color(_TOKENS[owner])
-    pattern = _PATTERNS[owner]
-    if owner is Owner.FREE or pattern is Qt.BrushStyle.SolidPattern:
-        painter.fillRect(box, color)
+class OwnerBrushes:
+    """How each owner's boxes are filled in the scheme in force: a free one is track alone."""
+
+    def __init__(self, themes: ThemeSource) -> None:
+        self._brushes = {owner: tuple(_brushes(owner, themes)) for owner in Owner}
+        self._nothing = (
+            QBrush(themes.color("background")),
+            QBrush(themes.color(_TOKENS[Owner.FREE])),
+        )
+
+    def fill(self, painter: QPainter, box: QRectF, owner: Owner) -> None:
+        """Fill a box as the owner's."""
+        for brush in self._brushes[owner]:
+            painter.fillRect(box, brush)
+
+    def clear(self, painter: QPainter, box: QRectF) -> None:
+        """Make a part of a box look free again."""
+        for brush in self._nothing:
+            painter.fillRect(box, brush)
+
+
+def _brushes(owner: Owner, themes: ThemeSource) -> Iterator[QBrush]:
+    color, pattern = themes.color(_TOKENS[owner]), _PATTERNS[owner]
+    if pattern in {Qt.BrushStyle.SolidPattern, Qt.BrushStyle.NoBrush}:
+        yield QBrush(color)
         return
     ground = QColor(color)
     ground.setAlpha(_GROUND)
-    painter.fillRect(box, ground)
-    brush = painter.brush()
-    brush.setColor(color)
-    brush.setStyle(pattern)
-    painter.fillRect(box, brush)
+    yield QBrush(ground)
+    yield QBrush(color, pattern)
 
 
 class OwnerSwatch(QWidget):
@@ -61,7 +79,7 @@ class OwnerSwatch(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         box = QRectF(self.rect())
-        paint_owner(painter, box, self._owner, self._themes)
+        OwnerBrushes(self._themes).fill(painter, box, self._owner)
         painter.setPen(QPen(self._themes.color("muted"), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))

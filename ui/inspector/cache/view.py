@@ -12,7 +12,8 @@ from engine.api import CacheGroup
 from ui.charts.figures import Table
 from ui.charts.lines import LineChart
 from ui.i18n import tr
-from ui.inspector.cache.block_map import Band, BlockMap
+from ui.inspector.cache.bands import Band
+from ui.inspector.cache.block_map import BlockMap
 from ui.inspector.cache.growth import growth_figure
 from ui.inspector.cache.patterns import OwnerSwatch
 from ui.inspector.cache.picture import CachePicture, Owner, owner_of, totals
@@ -44,6 +45,7 @@ class CacheView(QWidget):
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._themes = themes
+        self._picture: CachePicture | None = None
         self._note = self._label("small")
         self._page = QWidget(self)
         self._total = self._label("heading")
@@ -59,7 +61,7 @@ class CacheView(QWidget):
         self._kinds = FactGrid(tr("Cache by kind of layers"), self._page)
         self._ways_title = self._label("heading")
         self._ways = WayRows(themes, self._page)
-        self._ways.used.connect(self.way_chosen)
+        self._ways.used.connect(self._on_used)
         self._reload = ReloadBar(self._page)
         self._reload.reload_requested.connect(self.reload_requested)
         self._arrange()
@@ -70,6 +72,7 @@ class CacheView(QWidget):
     def set_picture(self, picture: CachePicture | None) -> None:
         """Show a picture; None: no model is loaded, or nothing is known of its cache yet."""
         has_one = picture is not None and bool(picture.groups)
+        self._picture = picture if has_one else None
         self._page.setVisible(has_one)
         self._note.setVisible(not has_one)
         if picture is None or not has_one:
@@ -92,6 +95,11 @@ class CacheView(QWidget):
     def maps(self) -> list[BlockMap]:
         """The maps that are shown, one a kind of layers."""
         return [blocks for _title, blocks in self._maps if not blocks.isHidden()]
+
+    @property
+    def reading(self) -> str:
+        """What is said of the blocks that are pointed at."""
+        return self._pointed.text()
 
     @property
     def ways(self) -> WayRows:
@@ -143,8 +151,19 @@ class CacheView(QWidget):
         self._map_column.addWidget(title)
         self._map_column.addWidget(blocks)
 
-    def _on_pointed(self, words: str) -> None:
-        self._pointed.setText(words or self._invitation())
+    def _on_pointed(self, index: int) -> None:
+        maps = [blocks for _title, blocks in self._maps]
+        sender, picture = self.sender(), self._picture
+        if picture is None or index < 0 or sender not in maps:
+            self._pointed.setText(self._invitation())
+            return
+        group = picture.groups[maps.index(sender)]
+        self._pointed.setText(run_words(group, group.runs[index], picture.titles))
+
+    def _on_used(self, value: str) -> None:
+        self.way_chosen.emit(value)
+        if not self._reload.isHidden():  # the button that was pressed is gone
+            self._reload.button.setFocus()
 
     @staticmethod
     def _invitation() -> str:
@@ -215,10 +234,7 @@ class CacheView(QWidget):
 
 def _bands(picture: CachePicture, group: CacheGroup) -> list[Band]:
     own = picture.chat.conversation_id
-    return [
-        Band(run.count, owner_of(run, own), run.state, run_words(group, run, picture.titles))
-        for run in group.runs
-    ]
+    return [Band(run.count, owner_of(run, own), run.state) for run in group.runs]
 
 
 def _kind_rows(picture: CachePicture) -> list[tuple[str, ...]]:

@@ -110,6 +110,7 @@ class _Swatch(QWidget):
         self._themes = themes
         self.use = Use.FREE
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        themes.changed.connect(self.updateGeometry)
 
     @override
     def sizeHint(self) -> QSize:

@@ -94,7 +94,8 @@ def test_a_view_that_is_opened_asks_and_shows(desk, view, bridge):
     _tell(desk, bridge)
     (blocks,) = view.maps
     assert [band.owner for band in blocks.bands] == [Owner.OWN, Owner.SHARED, Owner.FREE]
-    assert blocks.bands[0].words.startswith("“Hi”")
+    blocks.pointed.emit(0)
+    assert view.reading.startswith("“Hi”")
     assert "What these 16 tokens would take" in view.texts
 
 
@@ -152,6 +153,7 @@ def test_a_way_is_chosen_as_in_the_settings(desk, view, bridge):
     buttons = [row.button.isVisible() for row in view.ways.rows]
     assert buttons == [False, True, False]
     view.ways.rows[1].button.click()
+    assert view._reload.button.hasFocus()
     assert desk.application.services.settings.text("kv") == "int8"
     assert [row.text for row in view.ways.rows][1].startswith("INT8, chosen for the next load")
     assert view.ways.rows[0].button.isVisible()  # the way back
@@ -177,8 +179,10 @@ def test_titles_are_those_of_the_list(desk, view, bridge):
     sidebar.rename_requested.emit(1, "Tides")
     _open(desk)
     _tell(desk, bridge)
-    assert view.maps[0].bands[0].words.startswith("“Tides”")
-    assert "an untitled chat" in view.maps[0].bands[1].words
+    view.maps[0].pointed.emit(0)
+    assert view.reading.startswith("“Tides”")
+    view.maps[0].pointed.emit(1)
+    assert "an untitled chat" in view.reading
 
 
 def test_what_was_measured_of_a_cache_stands_with_it(desk, view, bridge):
