@@ -196,7 +196,10 @@ class Chart(QWidget):
             return
         self._spot = spot
         found = self._current()
-        self.pointed.emit("" if found is None else " · ".join(found.lines))
+        words = "" if found is None else " · ".join(found.lines)
+        # a screen reader speaks a description that changes
+        self.setAccessibleDescription(words or self.sentence)
+        self.pointed.emit(words)
         self.update()
 
     def _paint_spot(self, painter: QPainter, spot: Spot) -> None:

@@ -46,7 +46,9 @@ def test_the_arrow_keys_read_every_point(qtbot, chart):
     assert len(set(heard)) == 20
     assert heard[-1] == heard[18]
     assert heard[10].endswith("7.0 ms to 10.0 ms")
+    assert chart.accessibleDescription() == heard[-1]
     qtbot.keyClick(chart, Qt.Key.Key_Escape)
+    assert chart.accessibleDescription() == "Without, it takes longer."
     assert heard[-1] == ""
 
 
