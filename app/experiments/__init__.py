@@ -1,1 +1,1 @@
-"""Experiments on the loaded model: what is measured, what was, and files of both. No Qt, no torch."""
+"""Experiments on the loaded model: what is measured, and what was. No Qt, no torch."""

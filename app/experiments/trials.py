@@ -30,7 +30,7 @@ class Text(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One answer: tokens of its prompt (about) and of itself (at most; less at the context's end)."""
+    """One answer: tokens of its prompt (about), and of itself (less at the end of the context)."""
 
     prompt_tokens: int
     new_tokens: int

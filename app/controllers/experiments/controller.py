@@ -104,7 +104,7 @@ class ExperimentsController(QObject):
     def run(self, depth: str) -> None:
         """Measure the chosen experiment on the loaded model."""
         info = self._model.info
-        if info is None or self._reason():
+        if info is None or self._reason() or self._runner.activity is not Activity.IDLE:
             return
         losses = {
             weights: {AGREEMENT: loss.top1_agreement, DIVERGENCE: loss.mean_kl}

@@ -34,7 +34,7 @@ class Activity(StrEnum):
 
 @dataclass(slots=True)
 class _Progress:
-    """What is done of all trials, by their cost, and how long that took; of no trial that was dropped."""
+    """What is done of all trials by their cost, and how long that took; dropped ones left out."""
 
     total: float
     done: float = 0.0
