@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QWidget
@@ -260,6 +261,9 @@ def _make_inspector(
     rates = MachineRates(Measurement(engine_command(), watch), watch)
     quality = KVQuality(experiments, library.catalog, page)
     CacheInspector(views.inspector.cache, page, sources, quality)
+    loss_requested = views.inspector.cache.loss_requested
+    loss_requested.connect(partial(views.pages.experiments.choose, "kv"))
+    loss_requested.connect(window.show_experiments)
     MachineInspector(views.inspector.machine, page, sources, rates, library)
     _fill_tokens(application, views, inspected, branches)
 

@@ -1116,6 +1116,10 @@
       <translation>测量这台机器（约 20 秒）</translation>
     </message>
     <message>
+      <source>Measure what they lose…</source>
+      <translation>测量它们的损失…</translation>
+    </message>
+    <message>
       <source>Measured</source>
       <translation>实测</translation>
     </message>
@@ -1394,6 +1398,10 @@
     <message>
       <source>Open this address in the browser?</source>
       <translation>要在浏览器中打开这个地址吗？</translation>
+    </message>
+    <message>
+      <source>Opens the experiment that compares the caches of this model.</source>
+      <translation>打开比较此模型各种缓存的实验。</translation>
     </message>
     <message>
       <source>Order of the models</source>

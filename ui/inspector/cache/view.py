@@ -6,7 +6,7 @@ Shows pictures that its controller makes; asks nobody.
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from engine.api import CacheGroup
 from ui.charts.figures import Table
@@ -37,15 +37,20 @@ _BETWEEN = 22
 
 
 class CacheView(QWidget):
-    """``way_chosen(value)``: the setting "kv" is to be that. ``reload_requested``: now."""
+    """``way_chosen(value)``: the setting "kv" is to be that. ``reload_requested``: now.
+
+    ``loss_requested``: what the ways lose is to be measured.
+    """
 
     way_chosen = Signal(str)
     reload_requested = Signal()
+    loss_requested = Signal()
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._themes = themes
         self._picture: CachePicture | None = None
+        self._summary = ""
         self._note = self._label("small")
         self._page = QWidget(self)
         self._total = self._label("heading")
@@ -62,6 +67,10 @@ class CacheView(QWidget):
         self._ways_title = self._label("heading")
         self._ways = WayRows(themes, self._page)
         self._ways.used.connect(self._on_used)
+        self.measure = QPushButton(tr("Measure what they lose…"), self._page)
+        self.measure.setToolTip(tr("Opens the experiment that compares the caches of this model."))
+        set_look(self.measure, "link-small")
+        self.measure.clicked.connect(self.loss_requested)
         self._reload = ReloadBar(self._page)
         self._reload.reload_requested.connect(self.reload_requested)
         self._arrange()
@@ -125,7 +134,7 @@ class CacheView(QWidget):
             label.setText(total_words(found[owner]))
         while len(self._maps) < len(picture.groups):
             self._add_map()
-        words = summary(picture, found)
+        self._summary = summary(picture, found)
         for number, (title, blocks) in enumerate(self._maps):
             is_shown = number < len(picture.groups)
             title.setVisible(is_shown)
@@ -133,9 +142,9 @@ class CacheView(QWidget):
             if is_shown:
                 group = picture.groups[number]
                 title.setText(group_title(group))
-                blocks.set_bands(_bands(picture, group))
                 blocks.setAccessibleName(tr("Map of the cache: {layers}", layers=title.text()))
-                blocks.setAccessibleDescription(words)
+                blocks.setAccessibleDescription(self._summary)
+                blocks.set_bands(_bands(picture, group))
 
     def _show_kinds(self, picture: CachePicture) -> None:
         rows = _kind_rows(picture)
@@ -152,13 +161,17 @@ class CacheView(QWidget):
         self._map_column.addWidget(blocks)
 
     def _on_pointed(self, index: int) -> None:
-        maps = [blocks for _title, blocks in self._maps]
-        sender, picture = self.sender(), self._picture
-        if picture is None or index < 0 or sender not in maps:
-            self._pointed.setText(self._invitation())
-            return
-        group = picture.groups[maps.index(sender)]
-        self._pointed.setText(run_words(group, group.runs[index], picture.titles))
+        picture = self._picture
+        for number, (_title, blocks) in enumerate(self._maps):
+            if blocks is not self.sender():
+                continue
+            words = ""
+            if picture is not None and index >= 0:
+                group = picture.groups[number]
+                words = run_words(group, group.runs[index], picture.titles)
+            self._pointed.setText(words or self._invitation())
+            # a screen reader speaks a description that changes
+            blocks.setAccessibleDescription(words or self._summary)
 
     def _on_used(self, value: str) -> None:
         self.way_chosen.emit(value)
@@ -210,6 +223,7 @@ class CacheView(QWidget):
             None,
             self._ways_title,
             self._ways,
+            self.measure,
             self._reload,
             None,
             self._growth,
@@ -225,6 +239,7 @@ class CacheView(QWidget):
                 column.addWidget(part)
             else:
                 column.addLayout(part)
+        column.setAlignment(self.measure, Qt.AlignmentFlag.AlignLeft)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 16, MARGIN, 24)
         layout.addWidget(self._note)

@@ -17,6 +17,7 @@ from engine.api import (
 )
 from tests.app.controllers.inspector.test_kv_quality import make_run
 from tests.helpers.reports import make_report
+from ui.experiments.page import ExperimentsPage
 from ui.inspector.cache.picture import Owner
 from ui.inspector.cache.view import CacheView
 from ui.inspector.page import InspectorPage
@@ -192,3 +193,13 @@ def test_what_was_measured_of_a_cache_stands_with_it(desk, view, bridge):
     _tell(desk, bridge)
     assert "98.7% same token" in view.ways.rows[1].text
     assert "98.7%" not in view.ways.rows[2].text
+
+
+def test_one_click_opens_the_experiment_that_measures_the_loss(desk, view, bridge):
+    _open(desk)
+    _tell(desk, bridge)
+    page, chosen = desk.window.findChild(ExperimentsPage), []
+    page.chosen.connect(chosen.append)
+    view.measure.click()
+    assert page.isVisible()
+    assert chosen == ["kv"]

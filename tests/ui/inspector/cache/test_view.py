@@ -50,6 +50,7 @@ def test_the_map_is_read_below_it(qtbot, view, picture):
     view.set_picture(picture)
     qtbot.keyClick(view.maps[0], Qt.Key.Key_Right)
     assert any("tokens 1 to 64" in text for text in view.texts)
+    assert "tokens 1 to 64" in view.maps[0].accessibleDescription()
     qtbot.keyClick(view.maps[0], Qt.Key.Key_Escape)
     assert any(text.startswith("Point at the map") for text in view.texts)
 
