@@ -17,6 +17,10 @@
 #include <intrin.h>
 #elif TT_X86
 #include <cpuid.h>
+#elif TT_ARM64 && defined(__linux__)
+#include <sys/auxv.h>
+#elif TT_ARM64 && defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 
 // Memory that grows and never moves while a step runs.
@@ -93,6 +97,29 @@ Features find_features() {
 }
 #endif
 
+#if TT_ARM64
+struct Features {
+    bool dotprod = false, i8mm = false;
+};
+
+Features find_features() {
+    Features found;
+#if defined(__linux__)
+    found.dotprod = (getauxval(AT_HWCAP) & (1ul << 20)) != 0;  // HWCAP_ASIMDDP
+    found.i8mm = found.dotprod && (getauxval(AT_HWCAP2) & (1ul << 13)) != 0;  // HWCAP2_I8MM
+#elif defined(__APPLE__)
+    const auto has = [](const char* name) {
+        int value = 0;
+        size_t size = sizeof value;
+        return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+    };
+    found.dotprod = has("hw.optional.arm.FEAT_DotProd");
+    found.i8mm = found.dotprod && has("hw.optional.arm.FEAT_I8MM");
+#endif
+    return found;
+}
+#endif
+
 std::vector<const Kernels*> find_kernels() {
     std::vector<const Kernels*> found;
 #if TT_X86
@@ -100,6 +127,11 @@ std::vector<const Kernels*> find_kernels() {
     if (features.avx512) found.push_back(avx512_kernels());
     if (features.avxvnni) found.push_back(avxvnni_kernels());
     if (features.avx2) found.push_back(avx2_kernels());
+#endif
+#if TT_ARM64
+    const Features features = find_features();
+    if (features.i8mm) found.push_back(neon_i8mm_kernels());
+    if (features.dotprod) found.push_back(neon_kernels());
 #endif
     found.push_back(portable_kernels());
     return found;

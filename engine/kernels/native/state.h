@@ -88,6 +88,8 @@ struct Kernels {
 const Kernels* avx512_kernels();
 const Kernels* avxvnni_kernels();
 const Kernels* avx2_kernels();
+const Kernels* neon_i8mm_kernels();
+const Kernels* neon_kernels();
 const Kernels* portable_kernels();
 
 }  // namespace tt

@@ -12,6 +12,21 @@
 #define TT_X86 0
 #endif
 
+#if defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
+#define TT_ARM64 1
+#else
+#define TT_ARM64 0
+#endif
+
+// Names of instructions beside NEON, as compilers spell them.
+#if defined(__clang__)
+#define TT_DOTPROD "dotprod"
+#define TT_I8MM "dotprod,i8mm"
+#else
+#define TT_DOTPROD "arch=armv8.2-a+dotprod"
+#define TT_I8MM "arch=armv8.2-a+dotprod+i8mm"
+#endif
+
 // What must be part of its caller, and what must not be: registers are few, and compilers guess.
 #if defined(_MSC_VER) && !defined(__clang__)
 #define TT_INLINE __forceinline
