@@ -90,12 +90,18 @@ def state_of(diagnosis: Diagnosis, can_try: Sequence[bool], *, is_live: bool = F
 
 
 class DiagnosisCard(QFrame):
-    """``try_requested``: the remedy's place in the list."""
+    """``try_requested``: the remedy's place in the list.
+
+    ``has_details``: a link leads on, where what the card stands on does not show it all.
+    """
 
     try_requested = Signal(int)
     undo_requested = Signal()
+    details_requested = Signal()
 
-    def __init__(self, _themes: ThemeSource, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, _themes: ThemeSource, parent: QWidget | None = None, *, has_details: bool = False
+    ) -> None:
         super().__init__(parent)
         set_look(self, "card")
         self._state = CardState()
@@ -107,6 +113,10 @@ class DiagnosisCard(QFrame):
         self._outcome = self._label("fact")
         self._undo = QPushButton(tr("Undo"), self)
         self._undo.clicked.connect(self.undo_requested)
+        self._details = QPushButton(tr("Where the time went"), self)
+        set_look(self._details, "link-small")
+        self._details.setVisible(has_details)
+        self._details.clicked.connect(self.details_requested)
         self._rows = [self._remedy_row(number) for number in range(MOST_REMEDIES)]
         self._arrange()
         self.hide()
@@ -193,6 +203,7 @@ class DiagnosisCard(QFrame):
         column.addLayout(proof)
         column.addLayout(remedies)
         column.addLayout(outcome)
+        column.addWidget(self._details, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _label(self, look: str) -> QLabel:
         label = QLabel(self)

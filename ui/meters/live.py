@@ -79,7 +79,7 @@ class LiveMeters(QWidget):
         self._experiment.clicked.connect(self.experiment_requested)
         self._memory = Reading(tr("Memory"), themes, self)
         self._memory_bar, self._memory_legend = self._bar(themes, tr("Memory"))
-        self.diagnosis = DiagnosisCard(themes, self)
+        self.diagnosis = DiagnosisCard(themes, self, has_details=True)
         self._arrange()
 
     # ------------------------------------------------------------------ what it is told

@@ -38,6 +38,7 @@ class DiagnosisController(QObject):
         live.try_requested.connect(self._on_live_try)
         chosen.try_requested.connect(self._on_chosen_try)
         live.undo_requested.connect(self._on_live_undo)
+        live.details_requested.connect(self._on_details)
         chosen.undo_requested.connect(self._on_chosen_undo)
 
     @Slot(AnswerReport)
@@ -89,6 +90,11 @@ class DiagnosisController(QObject):
     @Slot()
     def _on_chosen_undo(self) -> None:
         self._undo(self._inspected.message)
+
+    @Slot()
+    def _on_details(self) -> None:
+        if (latest := self._chat.open_chat.last_answer) is not None:
+            self._inspected.open(latest.message_id)
 
     def _try(self, message: ChatMessage | None, number: int) -> None:
         if message is None:

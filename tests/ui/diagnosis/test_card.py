@@ -90,6 +90,17 @@ def test_the_same_state_again_changes_nothing(card, page, monkeypatch):
     assert built == []
 
 
+def test_a_link_leads_on_where_there_is_more_to_see(page, qtbot):
+    card = DiagnosisCard(ThemeSource(), page, has_details=True)
+    page.layout().addWidget(card)
+    page.show()
+    card.set_state(waiting_state())
+    (details,) = buttons(card)
+    assert details.text() == "Where the time went"
+    with qtbot.waitSignal(card.details_requested):
+        details.click()
+
+
 def test_without_a_diagnosis_there_is_no_card(card, page):
     page.show()
     card.set_state(waiting_state())

@@ -98,6 +98,16 @@ def test_each_card_has_its_own_answer(desk, live, chosen):
     assert live.state.title == chosen.state.title == "Decode-bound"
 
 
+def test_the_live_card_leads_to_where_the_time_went(desk, live, chosen):
+    first = _answer(desk)
+    second = _answer(desk, "More")
+    _explain(desk, second)
+    desk.page.inspect_requested.emit(first)
+    live.details_requested.emit()
+    assert chosen.isVisible()
+    assert chosen.state.title == "Decode-bound"
+
+
 def test_one_click_sets_and_reloads_and_the_next_answer_is_measured(desk, live):
     first = _answer(desk)
     report = _explain(desk, first)
