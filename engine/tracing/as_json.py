@@ -1,6 +1,7 @@
 """A report as plain values by name; times in ms, rates a second."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from engine.api import AnswerReport, CacheUse, Diagnosis, Roofline, RoofPoint, StageTime, Timeline
 from engine.metrics import summarise
@@ -24,6 +25,7 @@ def report_json(
         "host": _host(line),
         "kv": _kv(report.cache),
         "roofline": None if report.roofline is None else _roofline(report.roofline, ceilings),
+        "machine": None if report.machine is None else asdict(report.machine),
         "diagnosis": diagnosis_json(report.diagnosis),
     }
 

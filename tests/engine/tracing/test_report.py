@@ -176,3 +176,4 @@ def test_what_the_machine_did() -> None:
     found = report(TRACE, LINE, INFO, _Costs(), replace(AROUND, machine=state))
     assert found.machine == MachineUse(4, 3, 0.5, 2_100.0, 3_200.0, 71.0, 100.0, True, False)
     assert found.mean_mhz == 2_100.0
+    assert report_json(found)["machine"]["other_cores"] == 0.5

@@ -66,6 +66,8 @@ def test_an_answer_above_a_ceiling(picture, exceeded):
     assert not picture.is_exceeded
     assert exceeded.is_exceeded
     assert not MachinePicture().is_exceeded
+    measured_since = replace(exceeded.ceilings, read_bytes_per_s=2e10)
+    assert not replace(exceeded, ceilings=measured_since).is_exceeded
 
 
 def test_ceilings_of_long_ago(picture):
