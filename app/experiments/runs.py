@@ -39,7 +39,7 @@ class Run:
     """One run. ``at``: when it began, ISO 8601 in UTC. ``run_id`` sorts by time.
 
     ``is_complete`` False: it was stopped, or some of its points could not be measured; ``failures``
-    says why, a sentence each.
+    says why, a sentence each. ``other_cores``: so many were busy for other programs meanwhile.
     """
 
     run_id: str
@@ -50,6 +50,7 @@ class Run:
     readings: tuple[Reading, ...]
     is_complete: bool = True
     failures: tuple[str, ...] = ()
+    other_cores: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1428,6 +1428,10 @@
       <translation>{cores:.0f} 个核心中有 {others:.1f} 个被其他程序占用，而引擎需要 {threads:.0f} 个。</translation>
     </message>
     <message>
+      <source>Other programs kept {n} cores busy meanwhile. Measure again when this machine is quiet.</source>
+      <translation>期间别的程序占用了 {n} 个核。请在机器空闲时再测一次。</translation>
+    </message>
+    <message>
       <source>Paint-bound</source>
       <translation>受限于显示</translation>
     </message>

@@ -12,6 +12,7 @@ from ui.experiments.rows import Shown
 from ui.i18n import tr
 
 _UNREST = 0.25  # repeats that lie further apart than this are worth a word
+_BUSY_CORES = 0.3  # of other programs: less is what a desktop does beside
 _ABOUT_QUALITY = frozenset({"weights", "kv"})
 
 
@@ -48,7 +49,15 @@ def _notes(run: Run) -> str:
     notes = []
     if not run.is_complete:
         notes.append(tr("Not all of it was measured."))
-    if unrest(run.readings, VIEWS[run.experiment][0].metric) > _UNREST:
+    if run.other_cores >= _BUSY_CORES:
+        notes.append(
+            tr(
+                "Other programs kept {n} cores busy meanwhile. Measure again when this machine is "
+                "quiet.",
+                n=f"{run.other_cores:.1f}",
+            )
+        )
+    elif unrest(run.readings, VIEWS[run.experiment][0].metric) > _UNREST:
         notes.append(
             tr("Repeats lie far apart: other programs kept this machine busy. Measure again.")
         )

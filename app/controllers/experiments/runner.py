@@ -14,6 +14,7 @@ from time import monotonic
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.experiments.bench import Bench
+from app.controllers.experiments.others import Others
 from app.controllers.experiments.words import label_words
 from app.experiments.catalogue import Experiment
 from app.experiments.runs import Run, Setting
@@ -66,6 +67,7 @@ class Runner(QObject):
         self._failures: list[str] = []
         self._progress = _Progress(1.0)
         self._began_at = datetime.now(UTC)
+        self._others = Others()
         self.activity = Activity.IDLE
         self.num_repeated = 0
         bench.progressed.connect(self._on_progress)
@@ -130,6 +132,7 @@ class Runner(QObject):
         self._readings = list(experiment.known(subject))
         self._failures = []
         self._progress = _Progress(max(1.0, sum(trial.cost for trial in trials)))
+        self._others = Others()
         self._began_at = datetime.now(UTC)
         self.activity = Activity.HELD
         if not is_held:
@@ -237,6 +240,7 @@ class Runner(QObject):
             readings=tuple(self._readings),
             is_complete=is_complete,
             failures=_distinct(self._failures),
+            other_cores=round(self._others.cores(), 2),
         )
         self.ended.emit(run)
         self.changed.emit()

@@ -19,6 +19,7 @@ RUN = Run(
     SETTING,
     (Reading("kept", 64.0, {"total_ms": 12.5}), Reading("speed", 0.0, {"rate": 1.0}, "int4")),
     failures=("bf16: no room",),
+    other_cores=0.5,
 )
 
 
@@ -48,6 +49,7 @@ def test_no_folder_holds_no_runs(tmp_path):
         lambda text: text.replace('"threads": 2', '"threads": "two"'),
         lambda text: text.replace('"readings"', '"reading"'),
         lambda text: text.replace("-cache", "-other", 1),
+        lambda text: text.replace('"other_cores": 0.5', '"other_cores": "many"'),
     ],
 )
 def test_a_damaged_file_is_left_out_and_left_alone(tmp_path, logfail, damage):

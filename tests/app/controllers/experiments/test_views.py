@@ -124,7 +124,9 @@ def test_a_run_says_what_is_to_be_known_of_it():
     calm = run_of("weights", speeds())
     assert shown_run(calm).notes == "What each loses is measured by a thorough run."
     busy = run_of("weights", [*speeds(), *speeds(2.0)])
-    assert "other programs" in shown_run(busy).notes
+    assert "Repeats lie far apart" in shown_run(busy).notes
+    beside = replace(calm, other_cores=1.4)
+    assert "kept 1.4 cores busy" in shown_run(beside).notes
     failed = replace(calm, is_complete=False, failures=("bf16: no room",))
     assert shown_run(failed).notes.splitlines()[0] == "Not all of it was measured."
     assert shown_run(failed).notes.splitlines()[-1] == "bf16: no room"
