@@ -17,7 +17,7 @@ class StallCause(StrEnum):
 
     PREFILL: another prompt was computed. PREEMPTED: its cache had been given up to others.
     COLLECTOR: Python collected garbage. MEMORY: parts of the process were read back from the disk.
-    THROTTLED: the processor ran below its speed. UNKNOWN: nothing that was watched.
+    THROTTLED: the processor ran below its speed. OTHERS: other programs had the cores. UNKNOWN: nothing that was watched.
     """
 
     PREFILL = "prefill"
@@ -25,6 +25,7 @@ class StallCause(StrEnum):
     COLLECTOR = "collector"
     MEMORY = "memory"
     THROTTLED = "throttled"
+    OTHERS = "others"
     UNKNOWN = "unknown"
 
 

@@ -22,6 +22,8 @@ if sys.platform != "win32":
 _OWN_SWAP = re.compile(r"^VmSwap:\s+(\d+) kB", re.MULTILINE)
 _SLOW = 0.6  # of the highest frequency: where thresholds.py calls a processor throttled
 _MOST_SPANS = 1_024
+_LEAST_S = 0.1  # processor times come in ticks of 10 ms
+_OTHERS, _SPARE = 0.5, 0.25  # cores: of others that are felt, and idle ones of a full machine
 _PROFILE = Path("/sys/firmware/acpi/platform_profile")
 
 
@@ -43,13 +45,16 @@ class MachineWatch:
         self._sampled_ns, self._faults = self._start_ns, disk_faults()
         self._read_back: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
         self._slow: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
+        self._crowded: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
+        self._last_busy_s, self._last_own_s = self._busy_s, self._own_s
 
     def sample(self) -> None:
-        """Note what has been read back from disk, and the frequency: that of the fastest core.
+        """Note what has been read back from disk, who had the cores, and the frequency.
 
-        (An idle core rests.)
+        That is the fastest core's: an idle one rests.
         """
         span, faults = (self._sampled_ns, self._clock()), disk_faults()
+        self._note_others(span)
         if faults > self._faults:
             self._read_back.append(span)
         self._sampled_ns, self._faults = span[1], faults
@@ -64,11 +69,24 @@ class MachineWatch:
             if self._mhz[-1] < _SLOW * self._mhz_max:
                 self._slow.append(span)
 
+    def _note_others(self, span: tuple[int, int]) -> None:
+        """Whether all cores were busy, and others had a good part of one."""
+        busy, own = _busy_seconds(), self._own_seconds()
+        wall = (span[1] - span[0]) / 1e9
+        all_cores = busy - self._last_busy_s
+        others = all_cores - (own - self._last_own_s)
+        self._last_busy_s, self._last_own_s = busy, own
+        if wall < _LEAST_S:
+            return
+        if others >= _OTHERS * wall and all_cores >= (physical_cores() - _SPARE) * wall:
+            self._crowded.append(span)
+
     def spans(self) -> dict[StallCause, tuple[tuple[int, int], ...]]:
-        """Between which samples the process read memory back, and which found the cores slow."""
+        """Between which samples the process read memory back, had to share, and found cores slow."""
         return {
             StallCause.MEMORY: tuple(self._read_back),
             StallCause.THROTTLED: tuple(self._slow),
+            StallCause.OTHERS: tuple(self._crowded),
         }
 
     def state(self, threads: int) -> MachineState:
@@ -81,7 +99,7 @@ class MachineWatch:
         return MachineState(
             cores=physical_cores(),
             threads=threads,
-            other_cores=max(0.0, busy - own) / wall if wall >= 0.1 else None,  # ticks are 10 ms
+            other_cores=max(0.0, busy - own) / wall if wall >= _LEAST_S else None,
             mhz_now=sum(self._mhz) / len(self._mhz) if self._mhz else None,
             mhz_max=self._mhz_max,
             temperature_c=temperature,

@@ -3036,6 +3036,10 @@
       <translation>其他程序</translation>
     </message>
     <message>
+      <source>other programs had the processor</source>
+      <translation>处理器被其他程序占用</translation>
+    </message>
+    <message>
       <source>output product</source>
       <translation>输出投影</translation>
     </message>

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from engine.api import StallCause
 from engine.tracing import machine
 from engine.tracing.machine import MachineWatch, own_swap_bytes
 
@@ -41,6 +42,20 @@ def test_ticks_say_nothing_of_a_moment(times) -> None:
     watch = MachineWatch(lambda: times.now_ns)
     times.pass_by(0.05, busy=0.1, own=0.0)
     assert watch.state(1).other_cores is None
+
+
+@pytest.mark.parametrize(
+    ("busy", "own", "is_crowded"), [(2, 1, True), (2, 1.8, False), (1.4, 0.7, False)]
+)
+def test_others_are_felt_where_no_core_is_free(times, monkeypatch, busy, own, is_crowded) -> None:
+    monkeypatch.setattr(machine, "physical_cores", lambda: 2)
+    watch = MachineWatch(lambda: times.now_ns)
+    times.pass_by(1, busy=busy, own=own)
+    watch.sample()
+    times.pass_by(0.01, busy=0.02, own=0)  # too short to tell
+    watch.sample()
+    expected = ((0, 1_000_000_000),) if is_crowded else ()
+    assert watch.spans()[StallCause.OTHERS] == expected
 
 
 def test_frequencies_are_those_of_the_busiest_core(times, monkeypatch) -> None:
