@@ -10,7 +10,8 @@ event and the map of the cache asked for twice a second, and with neither. The s
 app and streams the same answer with a view of the inspector on the screen and with the panel shut.
 Prints one JSON object: tokens a second of both, the median of the pairs' ratios (above 1: the
 inspector costs), and the same of the processor time that the whole process takes for a token, which
-other programs disturb less. Asserts nothing.
+other programs disturb less; and the share of the time that the GUI thread had a core for.
+Asserts nothing.
 """
 
 import argparse
@@ -101,20 +102,26 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one answer: tokens a second, and processor seconds of the process a token."""
+    """Of one answer: tokens a second, and processor seconds of the process a token.
+
+    ``own_share``: of the time, what this thread had a core for; in the window, the GUI's share.
+    """
 
     rate: float
     cpu_s: float
+    own_share: float
 
 
 def measured(answer: Callable[[], Timeline | None]) -> Cost:
     """Compute one answer and see what it took."""
-    began = time.process_time()
+    began, own, at = time.process_time(), time.thread_time(), time.perf_counter()
     timeline = answer()
     spent = time.process_time() - began
+    own_share = (time.thread_time() - own) / (time.perf_counter() - at)
     if timeline is None:
         raise RuntimeError("there was no answer")
-    return Cost(timeline.decode_tokens_per_s or 0.0, spent / timeline.num_output_tokens)
+    rate = timeline.decode_tokens_per_s or 0.0
+    return Cost(rate, spent / timeline.num_output_tokens, own_share)
 
 
 class Bench:
@@ -183,6 +190,8 @@ def compare(cost: Callable[[bool], Cost], pairs: int) -> dict[str, object]:
         "watched_tokens_per_s": round(statistics.median(one.rate for one in watched), 2),
         "ratio": round(statistics.median(ratios), 4),
         "cpu_ratio": round(statistics.median(b.cpu_s / a.cpu_s for a, b in both), 4),
+        "own_share_plain": round(statistics.median(one.own_share for one in plain), 4),
+        "own_share_watched": round(statistics.median(one.own_share for one in watched), 4),
         "ratios": [round(ratio, 3) for ratio in ratios],
     }
 

@@ -141,7 +141,8 @@ class CacheInspector(QObject):
         if report is not None and not report.is_complete:  # it grows
             tokens = max(tokens, report.cache.num_tokens)
         name = "" if chat.conversation_id is None else str(chat.conversation_id)
-        return Chat(name, tokens, num_turns(path))
+        is_growing = self._sources.sidebar.chat.is_generating
+        return Chat(name, tokens, num_turns(path), is_growing)
 
     def _titles(self) -> dict[str, str]:
         owners = {o for group in self._mapped.groups for run in group.runs for o in run.owners}

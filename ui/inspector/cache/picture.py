@@ -26,11 +26,15 @@ class Owner(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """The chat that is open: its id as the engine knows it, tokens and turns so far."""
+    """The chat that is open: its id as the engine knows it, tokens and turns so far.
+
+    ``is_growing``: its answer is being written.
+    """
 
     conversation_id: str = ""
     num_tokens: int = 0
     num_turns: int = 0
+    is_growing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

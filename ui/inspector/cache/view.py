@@ -4,6 +4,7 @@ Shows pictures that its controller makes; asks nobody.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
@@ -16,7 +17,7 @@ from ui.inspector.cache.bands import Band
 from ui.inspector.cache.block_map import BlockMap
 from ui.inspector.cache.growth import growth_figure
 from ui.inspector.cache.patterns import OwnerSwatch
-from ui.inspector.cache.picture import CachePicture, Owner, owner_of, totals
+from ui.inspector.cache.picture import CachePicture, Owner, growth, owner_of, totals
 from ui.inspector.cache.ways import WayRows
 from ui.inspector.cache.words import (
     facts,
@@ -34,6 +35,7 @@ from ui.widgets.units import bytes_quantity
 
 MARGIN = 18
 _BETWEEN = 22
+_STEPS = 200  # of the chart that are told apart
 
 
 class CacheView(QWidget):
@@ -50,6 +52,7 @@ class CacheView(QWidget):
         super().__init__(parent)
         self._themes = themes
         self._picture: CachePicture | None = None
+        self._grown: CachePicture | None = None  # as the chart shows it
         self._summary = ""
         self._note = self._label("small")
         self._page = QWidget(self)
@@ -89,8 +92,7 @@ class CacheView(QWidget):
             return
         self._show_map(picture)
         self._show_kinds(picture)
-        self._growth.set_figure(growth_figure(picture))
-        self._growth_words.setText(self._growth.sentence)
+        self._show_growth(picture)
         tokens = picture.chat.num_tokens
         self._ways_title.setText(
             tr("What these {n} tokens would take", n=f"{tokens:,}")
@@ -145,6 +147,20 @@ class CacheView(QWidget):
                 blocks.setAccessibleName(tr("Map of the cache: {layers}", layers=title.text()))
                 blocks.setAccessibleDescription(self._summary)
                 blocks.set_bands(_bands(picture, group))
+
+    def _show_growth(self, picture: CachePicture) -> None:
+        """Draw the chart again where a reader would see a difference: it takes the longest."""
+        last, chat = self._grown, picture.chat
+        is_near = (
+            last is not None
+            and replace(chat, num_tokens=last.chat.num_tokens) == last.chat
+            and growth(picture) == growth(last)
+            and abs(chat.num_tokens - last.chat.num_tokens) < picture.limit_tokens // _STEPS
+        )
+        if not is_near:
+            self._grown = picture
+            self._growth.set_figure(growth_figure(picture))
+            self._growth_words.setText(self._growth.sentence)
 
     def _show_kinds(self, picture: CachePicture) -> None:
         rows = _kind_rows(picture)

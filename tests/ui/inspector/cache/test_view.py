@@ -39,6 +39,17 @@ def test_a_picture(view, picture):
     assert "this chat: 10 MiB · 160 tok" in blocks.accessibleDescription()
 
 
+def test_the_chart_is_drawn_again_where_one_would_see_it(view, picture):
+    growing = replace(picture.chat, is_growing=True)
+    view.set_picture(replace(picture, chat=growing))
+    view.set_picture(replace(picture, chat=replace(growing, num_tokens=223)))
+    assert any("220 tokens now" in text for text in view.texts)
+    view.set_picture(replace(picture, chat=replace(growing, num_tokens=240)))
+    assert any("240 tokens now" in text for text in view.texts)
+    view.set_picture(replace(picture, chat=replace(picture.chat, num_tokens=242)))
+    assert any("242 tokens now" in text for text in view.texts)
+
+
 def test_a_map_for_each_kind_of_layers(view, picture, window):
     view.set_picture(replace(picture, groups=(*picture.groups, window)))
     assert len(view.maps) == 2
