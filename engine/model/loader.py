@@ -167,12 +167,12 @@ def load_model(
                 torch.set_num_threads(config.threads)
             decoder = _build(source, config, steps, tokenizer if is_calibrated else None)
             decoder.set_context(config.context_length)
-            torch.set_num_threads(config.threads)
             steps.report(LoadStage.KV_CACHE, 0, 1)
             storage = _make_storage(config)
-            warm_up(decoder, storage, partial(steps.report, LoadStage.WARM_UP), steps.is_cancelled)
             length = config.context_length
             balance = balance_keys(decoder, storage, tokenizer, length, steps.is_cancelled)
+            torch.set_num_threads(config.threads)
+            warm_up(decoder, storage, partial(steps.report, LoadStage.WARM_UP), steps.is_cancelled)
         load_ns = time.perf_counter_ns() - start_ns
         info = _describe(source, config, decoder, load_ns, has_template=not template.is_plain)
         info = replace(info, is_calibrated=is_calibrated)
