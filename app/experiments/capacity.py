@@ -19,11 +19,8 @@ _NEW = 4_096  # no answer may end while the prompts of others are read
 
 
 def fitting(subject: Subject, tokens: int) -> int:
-    """Answers of ``tokens`` each that have room at once: one more block stays free for each."""
-    info = subject.info
-    blocks = info.kv_budget_bytes // max(1, info.kv_bytes_per_token * info.kv_block_size)
-    each = -(-tokens // info.kv_block_size) + 1
-    return int(min(_MOST_STREAMS, (blocks + 1) // each))
+    """Answers of ``tokens`` each that have room at once, by the cache's blocks of each kind."""
+    return min(_MOST_STREAMS, subject.info.num_fitting(tokens))
 
 
 def calculated(subject: Subject) -> tuple[Reading, ...]:

@@ -31,9 +31,8 @@ _PER_PARAMETER = 2  # a multiplication and an addition a token
 def plan(subject: Subject) -> tuple[Trial, ...]:
     """What the machine can do at all, then each number of streams."""
     info = subject.info
-    blocks = info.kv_budget_bytes // max(1, info.kv_bytes_per_token * info.kv_block_size)
-    each = -(-(2 * _PROMPT + _NEW) // info.kv_block_size) + 1
-    counts = [n for n in _COUNTS[subject.depth] if n == 1 or n * each <= blocks]
+    most = info.num_fitting(2 * _PROMPT + _NEW)
+    counts = [n for n in _COUNTS[subject.depth] if n == 1 or n <= most]
     ask = Ask(min(_PROMPT, subject.room // 2), min(_NEW, subject.room // 2))
     ceilings = ("roofline", "--threads", str(info.threads), "--json")
     trials = [

@@ -56,7 +56,7 @@ from engine.api.inspection import (
     TraceFormat,
 )
 from engine.api.machine import GpuMemory, MachineCeilings, MachineUse
-from engine.api.model_info import ModelInfo
+from engine.api.model_info import KVPool, ModelInfo
 from engine.api.options import (
     Device,
     GenerationRequest,
@@ -130,6 +130,7 @@ __all__ = [
     "InspectedToken",
     "InspectionProgress",
     "KVKindStats",
+    "KVPool",
     "KVPrecision",
     "KeptBytes",
     "LayerTime",

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from engine.api import KVPool
 from engine.config import KVGeometry, LayerGroup
 from engine.kv.block_pool import NULL, BlockPool
 from engine.kv.prefix import PrefixIndex
@@ -43,6 +44,22 @@ class BlockTable:
         """All blocks that it is an owner of."""
         held = self.blocks[self.first :]
         return held if self.copy is None else [*held, self.copy[0]]
+
+
+def most_blocks_of(group: LayerGroup, block_size: int) -> int | None:
+    """Blocks that one request's table holds at most; None where it holds all of its tokens."""
+    if not (group.window and group.chunk):
+        return None
+    return -(-(group.window - 1 + group.chunk) // block_size) + 1 + SLACK
+
+
+def pools_of(geometry: KVGeometry) -> tuple[KVPool, ...]:
+    """What each kind of layers has, without the null block."""
+    groups = geometry.groups or (LayerGroup((), geometry.num_blocks),)
+    return tuple(
+        KVPool(group.num_blocks - (group.window > 0), most_blocks_of(group, geometry.block_size))
+        for group in groups
+    )
 
 
 def lone_tables(geometry: KVGeometry, num_tokens: int) -> list[tuple[int, ...]]:
@@ -91,9 +108,8 @@ class BlockGroup:
         self.pool = BlockPool(size.num_blocks, has_null=size.window > 0, ages=ages)
         self.prefix = PrefixIndex(block_size) if has_prefix else None
         self._size = block_size
-        self._most = _UNLIMITED
-        if size.window and size.chunk:
-            self._most = -(-(size.window - 1 + size.chunk) // block_size) + 1 + SLACK
+        most = most_blocks_of(size, block_size)
+        self._most = _UNLIMITED if most is None else most
 
     @property
     def capacity(self) -> int:

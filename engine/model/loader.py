@@ -21,6 +21,7 @@ from engine.devices import cpu_name, find_gpu, read_memory
 from engine.errors import LoadCancelledError, ModelMissingError, ModelUnsupportedError
 from engine.kv.compressed import CompressedStorage
 from engine.kv.compressed_geometry import CompressedGeometry
+from engine.kv.group import pools_of
 from engine.kv.grouped import make_storage
 from engine.kv.split import SplitStorage
 from engine.kv.storage import PagedStorage
@@ -380,4 +381,5 @@ def _describe(
         kernels=(*decoder.kernels, *([] if rope is None else [rope]), *model.notes),
         license=model.license,
         num_cpu_layers=config.cpu_layers,
+        kv_pools=pools_of(config.kv),
     )
