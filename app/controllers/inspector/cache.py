@@ -1,6 +1,6 @@
 """Fills the Cache view with what the engine says of its blocks, while the view is on the screen.
 
-Asks at most twice a second, and only when something has changed.
+Asks at most once a second, and only when something has changed.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from ui.inspector.page import InspectorPage
 from ui.widgets.throttle import Throttle
 
 NAME = "cache"
-ASK_MS = 500
+ASK_MS = 1_000  # what is drawn then must not be felt by an answer on two cores
 _KEY = "kv"
 _SETTINGS = frozenset(KVPrecision)
 

@@ -100,7 +100,7 @@ def test_a_view_that_is_opened_asks_and_shows(desk, view, bridge):
     assert "What these 16 tokens would take" in view.texts
 
 
-def test_one_question_at_a_time_and_twice_a_second(desk, view, bridge):
+def test_one_question_at_a_time_and_none_before_a_pause(desk, view, bridge):
     _open(desk)
     for running in range(1, 5):
         bridge.stats_changed.emit(replace(STATS, num_running=running))
