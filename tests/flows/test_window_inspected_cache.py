@@ -25,7 +25,7 @@ def desk(qtbot, isolated_home, starter_model):
         make_engine=EngineService,
     )
     settings = made.application.services.settings
-    settings.set("max_tokens", 16)
+    settings.set("max_tokens", 256)  # seconds: the map is asked for once a second
     settings.set("temperature", 0.0)
     settings.set("context_length", 1_024)
     made.window.resize(1_360, 860)
