@@ -154,7 +154,7 @@ def test_a_way_is_chosen_as_in_the_settings(desk, view, bridge):
     buttons = [row.button.isVisible() for row in view.ways.rows]
     assert buttons == [False, True, False]
     view.ways.rows[1].button.click()
-    assert view._reload.button.hasFocus()
+    assert desk.window.focusWidget() is view._reload.button
     assert desk.application.services.settings.text("kv") == "int8"
     assert [row.text for row in view.ways.rows][1].startswith("INT8, chosen for the next load")
     assert view.ways.rows[0].button.isVisible()  # the way back
