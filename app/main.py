@@ -34,6 +34,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from app.application import StartOptions
+from app.collector import ImportsSpared
 from app.composition import build
 from app.crash import CrashWatch
 from app.instance import SingleInstance
@@ -104,6 +105,7 @@ def _run(
     translators = install_translators(app, language, resources_folder() / "translations")
     options = StartOptions(arguments.model, arguments.scheme, crash_report)
     application = build(app, paths, settings, options)
+    ImportsSpared(application.services.bridge)
     instance.raise_requested.connect(application.raise_window)
     interrupts = Interrupts(app)
     interrupts.interrupted.connect(app.closeAllWindows)
