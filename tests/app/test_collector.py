@@ -2,13 +2,16 @@
 
 import gc
 
+import pytest
+
 from app.bridge import EngineBridge
 from app.collector import ImportsSpared
 from engine.api import LoadProgress, LoadStage
 from tests.helpers.fake_engine import FakeEngines, Script
 
 
-def test_once_and_not_before_a_load(qapp, monkeypatch):
+@pytest.mark.usefixtures("qapp")
+def test_once_and_not_before_a_load(monkeypatch):
     frozen = []
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(1))
     bridge = EngineBridge(FakeEngines(Script()))
