@@ -1472,10 +1472,6 @@
       <translation>指向图中的块，看它属于谁。半高的块留作复用，当前没有计算用到它们。</translation>
     </message>
     <message>
-      <source>Possible: {names}.</source>
-      <translation>可能是：{names}。</translation>
-    </message>
-    <message>
       <source>Power</source>
       <translation>电源</translation>
     </message>
@@ -3654,6 +3650,10 @@
     <message>
       <source>{right} of {drafted} guesses right</source>
       <translation>{drafted} 次猜测中对了 {right} 次</translation>
+    </message>
+    <message>
+      <source>{sentence} Possible: {names}.</source>
+      <translation>{sentence}可能是：{names}。</translation>
     </message>
     <message>
       <source>{share} of what is possible there</source>

@@ -7,6 +7,7 @@ that can be read. The read-out is part of the widget alone.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -44,10 +45,28 @@ class Spot:
     lines: tuple[str, ...]
 
 
+class Figure(Protocol):
+    """What every figure has."""
+
+    @property
+    def title(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def sentence(self) -> str:
+        """What it shows, in words."""
+        ...
+
+
 class Chart(QWidget):
-    """A painted figure. ``pointed``: what is read at present, one line; empty for nothing."""
+    """A painted figure. ``pointed``: what is read at present, one line; empty for nothing.
+
+    A subclass says which kind of figure it paints, and sets the first before anything is asked.
+    """
 
     pointed = Signal(str)
+    _figure: Figure
 
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,12 +83,12 @@ class Chart(QWidget):
     @property
     def title(self) -> str:
         """What stands above the figure."""
-        raise NotImplementedError
+        return self._figure.title
 
     @property
     def sentence(self) -> str:
         """What the figure shows, for whoever does not see it."""
-        raise NotImplementedError
+        return self._figure.sentence
 
     def table(self) -> Table:
         """All values of the figure."""
@@ -120,6 +139,12 @@ class Chart(QWidget):
         self.paint_figure(painter, QRectF(self.rect()).adjusted(8, 8, -8, -8))
 
     # ------------------------------------------------------------------ for subclasses
+
+    def show_figure(self, figure: Figure) -> None:
+        """Show another figure; the same again changes nothing."""
+        if figure != self._figure:
+            self._figure = figure
+            self.figure_changed()
 
     def figure_changed(self) -> None:
         """The figure is another one: tell the screen reader, and paint."""

@@ -25,25 +25,15 @@ _CAP = 3.0
 class LineChart(Chart):
     """Shows one figure after another; ``set_figure`` replaces it."""
 
+    _figure: LineFigure
+
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(themes, parent)
         self._figure = _NO_FIGURE
 
     def set_figure(self, figure: LineFigure) -> None:
         """Show this figure."""
-        if figure != self._figure:
-            self._figure = figure
-            self.figure_changed()
-
-    @property
-    @override
-    def title(self) -> str:
-        return self._figure.title
-
-    @property
-    @override
-    def sentence(self) -> str:
-        return self._figure.sentence
+        self.show_figure(figure)
 
     @override
     def table(self) -> Table:

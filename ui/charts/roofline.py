@@ -29,6 +29,8 @@ _MARKER = MARKER_PX + 3
 class RooflineChart(Chart):
     """Both axes are logarithmic. ``set_figures`` replaces all; a ceiling of 0 is unknown."""
 
+    _figure: RooflineFigure
+
     def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(themes, parent)
         self._figure = RooflineFigure(tr("Roofline"), 0.0, 0.0, ())
@@ -45,19 +47,7 @@ class RooflineChart(Chart):
         words = sentence or roof_sentence(memory_bytes_per_s, flops_per_s, points)
         known = tuple(p for p in points if p.intensity > 0 and p.flops_per_s > 0)
         figure = RooflineFigure(tr("Roofline"), memory_bytes_per_s, flops_per_s, known, words)
-        if figure != self._figure:
-            self._figure = figure
-            self.figure_changed()
-
-    @property
-    @override
-    def title(self) -> str:
-        return self._figure.title
-
-    @property
-    @override
-    def sentence(self) -> str:
-        return self._figure.sentence
+        self.show_figure(figure)
 
     @override
     def table(self) -> Table:

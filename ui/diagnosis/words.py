@@ -27,7 +27,8 @@ def sentence_words(diagnosis: Diagnosis) -> str:
     words = tr(diagnosis.sentence.value, **diagnosis.values)
     if diagnosis.candidates:
         names = [kind_words(kind) for kind in diagnosis.candidates]
-        words += " " + tr("Possible: {names}.", names=tr(", ").join(names))
+        names_words = tr(", ").join(names)
+        return tr("{sentence} Possible: {names}.", sentence=words, names=names_words)
     return words
 
 

@@ -17,6 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QApplication,
     QButtonGroup,
     QComboBox,
     QFrame,
@@ -198,8 +199,14 @@ class Choice(QWidget):
 
     def set_narrow(self, *, is_narrow: bool) -> None:
         """A column, or a box."""
-        self._box.setVisible(is_narrow)
-        self._area.setVisible(not is_narrow)
+        shown, hidden = (self._box, self._area) if is_narrow else (self._area, self._box)
+        focused = QApplication.focusWidget()
+        has_focus = focused is not None and (hidden is focused or hidden.isAncestorOf(focused))
+        shown.show()
+        wanted = self._box if is_narrow else self._group.checkedButton()
+        if has_focus and wanted is not None:  # else Qt would go to whatever comes next
+            wanted.setFocus(Qt.FocusReason.OtherFocusReason)
+        hidden.hide()
         margin = 12 if is_narrow else 0
         layout = self.layout()
         if layout is not None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from engine.api import Device, EngineStats, ModelInfo
 from ui.i18n import tr
-from ui.meters.bars import Part
+from ui.widgets.parts_bar import Part
 from ui.widgets.units import bytes_quantity
 
 

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
 from engine.api import Device, EngineStats, ModelInfo, Timeline, TokensProduced
 from ui.diagnosis.card import DiagnosisCard
 from ui.i18n import tr
-from ui.meters.bars import Legend, Part, PartsBar
 from ui.meters.gauges import ChatUse, kv_parts, memory_parts, turns_left
 from ui.meters.guessing import GuessMeter
 from ui.meters.itl import RollingItl
@@ -29,6 +28,7 @@ from ui.meters.reading import Reading
 from ui.meters.stages import prompt_words, ttft_parts
 from ui.meters.trace import ItlTrace
 from ui.theme import ThemeSource, set_look
+from ui.widgets.parts_bar import Legend, Part, PartsBar
 from ui.widgets.units import (
     UNKNOWN,
     bytes_over,

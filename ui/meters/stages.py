@@ -2,7 +2,7 @@
 
 from engine.api import Timeline
 from ui.i18n import tr
-from ui.meters.bars import Part
+from ui.widgets.parts_bar import Part
 from ui.widgets.units import duration_quantity
 
 

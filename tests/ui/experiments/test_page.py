@@ -26,6 +26,16 @@ def test_arrow_keys_walk_the_list(qtbot, page):
     assert said.args == ["prompt"]
 
 
+def test_the_focus_goes_with_the_form_of_the_list(qtbot, page):
+    page.activateWindow()
+    qtbot.waitUntil(page.isActiveWindow)
+    page.focus_first()
+    page.resize(420, 700)
+    qtbot.waitUntil(page.choice._box.hasFocus)
+    page.resize(1000, 700)
+    qtbot.waitUntil(page.choice._group.button(0).hasFocus)
+
+
 def test_a_screen_reader_hears_what_each_shows(page):
     button = page.choice._group.button(1)
     assert isinstance(button, QAbstractButton)

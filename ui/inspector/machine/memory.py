@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from ui.i18n import mark, tr
 from ui.inspector.machine.picture import MemoryPart, Use
 from ui.theme import ThemeSource, set_look
+from ui.widgets.parts_bar import Part, PartsBar
 from ui.widgets.units import bytes_quantity
 
-_BAR = 10
 _SWATCH = 10
-_LEAST = 3.0
 _TOKENS = {
     Use.WEIGHTS: "stage_prefill",
     Use.KV: "stage_decode",
@@ -56,50 +55,10 @@ def use_explained(use: Use) -> str:
     return tr(_EXPLAINED[use])
 
 
-class MemoryBar(QWidget):
-    """Parts side by side, to scale; one that is there at all is seen."""
-
-    def __init__(self, themes: ThemeSource, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._themes = themes
-        self._parts: tuple[MemoryPart, ...] = ()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        themes.changed.connect(self.updateGeometry)
-
-    def set_parts(self, parts: Sequence[MemoryPart]) -> None:
-        """Show these parts of their sum."""
-        if tuple(parts) != self._parts:
-            self._parts = tuple(parts)
-            self.update()
-
-    @override
-    def sizeHint(self) -> QSize:
-        return QSize(self._themes.px(200), self._themes.px(_BAR))
-
-    @override
-    def minimumSizeHint(self) -> QSize:
-        return QSize(self._themes.px(40), self._themes.px(_BAR))
-
-    @override
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        clip = QPainterPath()
-        radius = self.height() / 2
-        clip.addRoundedRect(QRectF(self.rect()), radius, radius)
-        painter.setClipPath(clip)
-        painter.fillRect(self.rect(), self._themes.color("track"))
-        total = sum(part.num_bytes for part in self._parts)
-        left = 0.0
-        for part in self._parts:
-            if part.num_bytes <= 0 or part.use is Use.FREE:
-                continue
-            width = max(_LEAST, part.num_bytes / total * self.width())
-            # one pixel of ground tells neighbours apart without colour
-            box = QRectF(left, 0, width - 1, self.height())
-            painter.fillRect(box, self._themes.color(_TOKENS[part.use]))
-            left += width
-        painter.end()
+def _bar_part(part: MemoryPart) -> Part:
+    name = use_name(part.use)
+    words = f"{name} {bytes_quantity(part.num_bytes)}"
+    return Part(_TOKENS[part.use], part.num_bytes, name, words)
 
 
 class _Swatch(QWidget):
@@ -135,7 +94,7 @@ class MemoryPanel(QWidget):
         self._title = title
         self._themes = themes
         self._heading = self._label("heading")
-        self._bar = MemoryBar(themes, self)
+        self._bar = PartsBar(themes, self)
         self._note = self._label("small")
         self._note.setWordWrap(True)
         self._rows: list[tuple[_Swatch, QLabel, QLabel]] = []
@@ -161,7 +120,8 @@ class MemoryPanel(QWidget):
         shown = [part for part in parts if part.num_bytes > 0]
         total = sum(part.num_bytes for part in parts)
         self._heading.setText(tr("{name}: {size}", name=self._title, size=bytes_quantity(total)))
-        self._bar.set_parts(parts)
+        used = [part for part in shown if part.use is not Use.FREE]  # the rest is track
+        self._bar.set_parts([_bar_part(part) for part in used], total)
         while len(self._rows) < len(shown):
             self._add_row()
         for number, (swatch, name, size) in enumerate(self._rows):
@@ -174,7 +134,7 @@ class MemoryPanel(QWidget):
                 name.setText(use_name(part.use))
                 name.setToolTip(use_explained(part.use))
                 size.setText(str(bytes_quantity(part.num_bytes)))
-        words = (f"{use_name(p.use)} {bytes_quantity(p.num_bytes)}" for p in shown)
+        words = (_bar_part(part).description for part in shown)
         self._bar.setAccessibleName(self._heading.text())
         self._bar.setAccessibleDescription("; ".join(words))
         self._note.setText(note)

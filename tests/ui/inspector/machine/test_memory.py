@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtGui import QColor
 
-from ui.inspector.machine.memory import MemoryBar, MemoryPanel, use_explained, use_name
+from ui.inspector.machine.memory import MemoryPanel, use_explained, use_name
 from ui.inspector.machine.picture import MemoryPart, Use
 from ui.theme import LIGHT
 
@@ -34,15 +34,15 @@ def test_lines_of_what_is_there(panel):
     assert shown == ["weights"]
 
 
-def test_the_bar_is_to_scale(qtbot, themes):
-    bar = MemoryBar(themes)
-    qtbot.addWidget(bar)
-    bar.resize(400, 10)
-    bar.set_parts(PARTS)
-    image = bar.grab().toImage()
-    assert image.pixelColor(50, 5) == QColor(LIGHT.stage_prefill)
-    assert image.pixelColor(150, 5) == QColor(LIGHT.stage_queue)
-    assert image.pixelColor(300, 5) == QColor(LIGHT.track)
+def test_the_bar_is_to_scale(panel):
+    panel.set_parts(PARTS)
+    panel.resize(400, 200)
+    panel.show()
+    image = panel._bar.grab().toImage()
+    eighth, middle = image.width() // 8, image.height() // 2
+    assert image.pixelColor(eighth, middle) == QColor(LIGHT.stage_prefill)
+    assert image.pixelColor(3 * eighth, middle) == QColor(LIGHT.stage_queue)
+    assert image.pixelColor(6 * eighth, middle) == QColor(LIGHT.track)
 
 
 @pytest.mark.parametrize("use", Use)

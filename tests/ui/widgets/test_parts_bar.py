@@ -1,7 +1,7 @@
 import pytest
 
-from ui.meters.bars import Legend, Part, PartsBar
 from ui.theme import ThemeSource
+from ui.widgets.parts_bar import Legend, Part, PartsBar
 
 
 @pytest.fixture
