@@ -2,8 +2,8 @@
 
 Wraps the Rust ``tokenizers`` package. Control tokens are found here and not in the Rust model:
 ``parse_special`` decides whether ``<|im_end|>`` in a text is that token or ten characters, and
-nothing a user typed can slip into the other reading. Immutable after construction, so any thread
-may use it; encoding gives the GIL back while it works.
+nothing a user typed can slip into the other reading. Immutable after construction but for a memo
+(``engine.text.memo``), so any thread may use it; encoding gives the GIL back while it works.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from tokenizers import Tokenizer as RustTokenizer
 
 from engine.errors import ModelUnsupportedError
 from engine.text.control import ControlTokens
+from engine.text.memo import StretchMemo
 from engine.text.merging import byte_level_model, sentencepiece_model, split_named
 from engine.text.spelling import spelled_bytes, utf8
 from engine.text.unigram import byte_ids, unigram_model
@@ -65,6 +66,7 @@ class Tokenizer:
         self._first = first
         self._following = first if following is None else following
         self._byte_ids = byte_ids
+        self._memo = StretchMemo(0) if _draws_lots(self._first) else StretchMemo()
         self.control: Final = ControlTokens(
             {
                 piece: token_id
@@ -91,13 +93,14 @@ class Tokenizer:
         if not parse_special:
             return self._encode_plain(text.replace(guard, "") if guard else text, self._first)
         ids: list[int] = []
-        backend = self._first
+        encode, is_first = self._encode_first, True
         for piece, token_id in self.control.split(text):
             if token_id is None:
-                ids += self._encode_plain(piece.replace(guard, "") if guard else piece, backend)
+                plain = piece.replace(guard, "") if guard else piece
+                ids += self._memo.ids(plain, encode, is_first=is_first)
             else:
                 ids.append(token_id)
-            backend = self._following
+            encode, is_first = self._encode_following, self._first is self._following
         return ids
 
     def encode_prompt(self, text: str) -> list[int]:
@@ -155,6 +158,12 @@ class Tokenizer:
             return True
         return self._vocabulary.kinds[token_id] in _SPECIAL
 
+    def _encode_first(self, text: str) -> list[int]:
+        return self._encode_plain(text, self._first)
+
+    def _encode_following(self, text: str) -> list[int]:
+        return self._encode_plain(text, self._following)
+
     def _encode_plain(self, text: str, backend: RustTokenizer) -> list[int]:
         if not text:
             return []
@@ -195,6 +204,11 @@ class Tokenizer:
                 yield from (byte_ids[byte] for byte in piece.encode())
             else:
                 yield token_id
+
+
+def _draws_lots(backend: RustTokenizer) -> bool:
+    """Whether merges are left out by chance, so that one text may become this or that."""
+    return bool(getattr(backend.model, "dropout", None))
 
 
 def _without_surrogates(text: str) -> str:

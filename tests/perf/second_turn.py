@@ -1,9 +1,11 @@
 """Prints TTFT of a long chat's next turn over that of a fresh chat with the same new text.
 
-    python -m tests.perf.second_turn MODEL [--tokens 3000] [--new 24] [--rounds 5]
+    python -m tests.perf.second_turn MODEL [--tokens 3000] [--turns 1] [--new 24] [--rounds 5]
 
 The two are asked in turn, with a new text each round, so that only the long chat's own cache
-helps. Also prints the time from asking for the model to its first token, load included. ms.
+helps. ``--turns``: in so many questions, each answered shortly, the long chat's text stands. Also
+prints the time from asking for the model to its first token, load included. ms. Of the parts,
+the template and the tokenizer are work of this process's one thread, however long the chat is.
 """
 
 import argparse
@@ -43,10 +45,29 @@ def _ask(core: EngineCore, name: str, messages: list[Message]) -> tuple[str, Tim
     return "".join(e.text for e in events if isinstance(e, TokensProduced)), timeline
 
 
-def _parts(line: Timeline) -> list[float]:
-    """Waiting, turning into tokens, computing the prompt, choosing the first token."""
-    parts = (line.queue_ns, line.tokenize_ns, line.prefill_ns, line.sample_ns)
-    return [round(part / 1e6, 1) for part in parts]
+def _parts(line: Timeline) -> dict[str, float]:
+    """Waiting, the template, the tokenizer, computing the prompt, choosing the first token."""
+    parts = {
+        "queue": line.queue_ns,
+        "template": line.template_ns,
+        "tokenizer": line.tokenize_ns - line.template_ns,
+        "prefill": line.prefill_ns,
+        "sample": line.sample_ns,
+    }
+    return {name: round(part / 1e6, 2) for name, part in parts.items()}
+
+
+def _medians(parts: list[dict[str, float]]) -> dict[str, float]:
+    return {name: statistics.median(part[name] for part in parts) for name in parts[0]}
+
+
+def _long_chat(text: str, num_turns: int) -> list[Message]:
+    """So many questions, all of them but the last answered."""
+    size = -(-len(text) // num_turns)
+    chat: list[Message] = []
+    for start in range(0, len(text), size):
+        chat += [Message("user", text[start : start + size]), Message("assistant", "I see.")]
+    return chat[:-1]
 
 
 def main() -> None:
@@ -54,6 +75,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("model")
     parser.add_argument("--tokens", type=int, default=3_000)
+    parser.add_argument("--turns", type=int, default=1)
     parser.add_argument("--new", type=int, default=24, help="sentences' worth of new text: tokens")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
@@ -63,7 +85,7 @@ def main() -> None:
     loaded = time.perf_counter_ns()
     _text, first = _ask(core, "warm", [Message("user", "Good morning.")])
     per_sentence = core.count_tokens(SENTENCE)[0] or 1
-    chat = [Message("user", SENTENCE * (options.tokens // per_sentence))]
+    chat = _long_chat(SENTENCE * (options.tokens // per_sentence), options.turns)
     answer, _line = _ask(core, "long", chat)
     chat.append(Message("assistant", answer))
     pairs = []
@@ -83,7 +105,7 @@ def main() -> None:
         ],
         "ttft_ms": [[round(line.ttft_ns / 1e6, 1) for line in pair] for pair in pairs],
         "parts_ms": {
-            name: [_parts(pair[place]) for pair in pairs]
+            name: _medians([_parts(pair[place]) for pair in pairs])
             for place, name in enumerate(("fresh", "long"))
         },
         "ratio": round(statistics.median(long.ttft_ns / new.ttft_ns for new, long in pairs), 3),
