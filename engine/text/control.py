@@ -23,8 +23,8 @@ class ControlTokens:
         self._ids = {text: token_id for text, token_id in ids.items() if len(text) > 1}
         self._strips = dict(strips or {})
         self._lengths = sorted({len(text) for text in self._ids}, reverse=True)
-        starts = "".join(sorted({text[0] for text in self._ids}))
-        self._start = re.compile(f"[{re.escape(starts)}]") if starts else None
+        self._start = _any_of({text[0] for text in self._ids})
+        self._last = _any_of({text[-1] for text in self._ids})
         self.strings = frozenset(self._ids)
 
     def split(self, text: str) -> Iterator[tuple[str, int | None]]:
@@ -49,16 +49,28 @@ class ControlTokens:
 
         Also where it could become one together with text before or after it.
         """
-        breaks = sorted({at + 1 for at, _ in self._starts(text)})
+        breaks = [at + 1 for at, _ in self._starts(text)]
         parts = [text[a:b] for a, b in zip([0, *breaks], [*breaks, len(text)], strict=True)]
         shielded = guard.join(parts)
-        longest = self._lengths[0] if self._lengths else 0
-        sizes = range(1, min(longest, len(text) + 1))
-        if any(text[-n:] in self._beginnings for n in sizes):
+        if self._ends_inside(text):
             shielded += guard
-        if any(text[:n] in self._endings for n in sizes):
+        if self._begins_inside(text):
             shielded = guard + shielded
         return shielded
+
+    def _ends_inside(self, text: str) -> bool:
+        """Whether ``text`` ends with the beginning of a control token."""
+        longest = self._lengths[0] if self._lengths else 0
+        if self._start is None or not self._start.search(text, max(0, len(text) - longest)):
+            return False
+        return any(text[-n:] in self._beginnings for n in range(1, min(longest, len(text) + 1)))
+
+    def _begins_inside(self, text: str) -> bool:
+        """Whether ``text`` begins with the ending of a control token."""
+        longest = self._lengths[0] if self._lengths else 0
+        if self._last is None or not self._last.search(text, 0, longest):
+            return False
+        return any(text[:n] in self._endings for n in range(1, min(longest, len(text) + 1)))
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
@@ -89,5 +101,11 @@ class ControlTokens:
 
 def unused_guard(texts: Iterable[str]) -> str | None:
     """A noncharacter that stands in none of ``texts``; None when they hold all of them."""
-    present = frozenset().union(*map(frozenset, texts))
-    return next((guard for guard in _GUARDS if guard not in present), None)
+    held = list(texts)
+    return next((g for g in _GUARDS if not any(g in text for text in held)), None)
+
+
+def _any_of(chars: Iterable[str]) -> re.Pattern[str] | None:
+    """Finds any of ``chars``; None of nothing."""
+    choice = "".join(sorted(chars))
+    return re.compile(f"[{re.escape(choice)}]") if choice else None

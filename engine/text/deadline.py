@@ -13,6 +13,9 @@ import time
 from types import FrameType, TracebackType
 from typing import Any, Final, Self
 
+# the quick clock, asked first: a thread never computes longer than time passes
+_now = time.perf_counter
+
 
 class RenderStopped(BaseException):
     """A template went past a limit; derives from BaseException so that nothing swallows it."""
@@ -35,7 +38,7 @@ class Deadline:
         self._previous: Any = None
 
     def __enter__(self) -> Self:
-        self._end = time.perf_counter() + self._seconds
+        self._end = _now() + self._seconds
         self._busy_end = time.thread_time() + self._seconds
         self._previous = sys.gettrace()
         sys.settrace(self._on_call)
@@ -50,17 +53,18 @@ class Deadline:
         sys.settrace(self._previous)
 
     def _on_call(self, frame: FrameType, _event: str, _arg: Any) -> Any:
-        self._check()
+        if _now() > self._end:
+            self._stop_if_busy()
         if frame.f_code.co_filename != self._watched_file:
             return None
         frame.f_trace_opcodes = self._every_instruction
         return self._on_step
 
     def _on_step(self, _frame: FrameType, _event: str, _arg: Any) -> Any:
-        self._check()
+        if _now() > self._end:
+            self._stop_if_busy()
         return self._on_step
 
-    def _check(self) -> None:
-        # the quick clock first: a thread never computes longer than time passes
-        if time.perf_counter() > self._end and time.thread_time() > self._busy_end:
+    def _stop_if_busy(self) -> None:
+        if time.thread_time() > self._busy_end:
             raise RenderStopped(f"it did not finish within {self._seconds:g} s")

@@ -153,6 +153,8 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
     @override
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        if operator == "+" and type(left) is str and type(right) is str:  # most of all
+            return self.meter.take(left + right)
         if operator == "*":
             _check_product(left, right)
         elif operator == "**":
