@@ -9,7 +9,7 @@ of time: ``engine.text.deadline`` stops what is merely long.
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NoReturn
 
@@ -17,7 +17,7 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
-from jinja2.runtime import Context
+from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
@@ -37,6 +37,10 @@ _STR_METHODS: Final = frozenset({
     "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper",
 })  # fmt: skip
 _CONTAINER_METHODS: Final = frozenset({"count", "get", "index", "items", "keys", "values"})
+_LOOP_NAMES: Final = frozenset({
+    "changed", "cycle", "depth", "depth0", "first", "index", "index0", "last", "length",
+    "nextitem", "previtem", "revindex", "revindex0",
+})  # fmt: skip
 _FILTERS: Final = (
     "abs", "attr", "capitalize", "count", "d", "default", "dictsort", "first", "float", "groupby",
     "int", "items", "last", "length", "list", "lower", "map", "max", "min", "reject",
@@ -65,11 +69,26 @@ class GenerationTag(Extension):
 
 
 class _MeasureLiterals(NodeTransformer):
-    """Sends what Jinja compiles to bare Python (``~``, literals, slices) through a filter."""
+    """Sends what Jinja compiles to bare Python (``~``, literals, slices) through a filter.
+
+    And long sums, as most templates write a message, through one call in place of many.
+    """
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - the visitor's protocol
         self.generic_visit(node)
         return _filtered(nodes.List(node.nodes, lineno=node.lineno), "_concat")
+
+    def visit_Add(self, node: nodes.Add) -> nodes.Node:  # noqa: N802 - the visitor's protocol
+        parts: list[nodes.Expr] = []
+        rest: nodes.Expr = node
+        while isinstance(rest, nodes.Add):
+            parts.append(rest.right)
+            rest = rest.left
+        parts.append(rest)
+        if len(parts) == 2:
+            return self.generic_visit(node)
+        visited = [self.visit(part) for part in reversed(parts)]
+        return _filtered(nodes.List(visited, lineno=node.lineno), "_sum")
 
     def visit_List(self, node: nodes.List) -> nodes.Node:  # noqa: N802 - the visitor's protocol
         self.generic_visit(node)
@@ -119,6 +138,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         own: dict[str, Callable[..., Any]] = {
             "_concat": lambda parts: self.concat(map(str, parts)),
             "_measured": lambda value: value,
+            "_sum": self._sum,
             "e": str,
             "escape": str,
             "safe": str,
@@ -143,6 +163,8 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             return attr in _STR_METHODS
         if isinstance(obj, (dict, list, tuple)):
             return attr in _CONTAINER_METHODS or attr in getattr(obj, "_fields", ())
+        if isinstance(obj, LoopContext):
+            return attr in _LOOP_NAMES
         if isinstance(obj, (bytes, bytearray, int, float, complex, set, frozenset, range)):
             return False
         return super().is_safe_attribute(obj, attr, value)
@@ -184,6 +206,16 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             pieces.append(piece)
         self.meter.add(size)
         return "".join(pieces)
+
+    def _sum(self, parts: Sequence[Any]) -> Any:
+        """``parts[0] + parts[1] + ...``; most often these are texts, which are joined at once."""
+        if set(map(type, parts)) == {str}:
+            check_size(sum(map(len, parts)))
+            return "".join(parts)
+        total, *others = parts
+        for part in others:
+            total = self.meter.take(total + part)
+        return total
 
     def _measured(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """``function`` with its result measured; keeps the marks Jinja reads on filters."""

@@ -65,6 +65,14 @@ def test_chatml() -> None:
         ("{{ 'a\nb' | indent(2) }}|{{ 'a\nb' | indent(2, true) }}", "a\n  b|  a\n  b"),
         ("{{ '%s is %d' % ('x', 3) }}", "x is 3"),
         ("{% set x %}a{{ 1 + 1 }}{% endset %}{{ x }}", "a2"),
+        ("{{ 'a' + 'b' + messages[0].role + '\n' }}|{{ 1 + 2 + 3.5 }}", "abuser\n|6.5"),
+        ("{{ ([1] + [2] + [3]) | length }}{{ 'a' + ('b' + ('c' + 'd')) }}", "3abcd"),
+        ("{{ 'a' + 'b' + ('c' * 2) + ('x' if false else 'y') ~ 'z' }}", "abccyz"),
+        ("{% for i in range(2) %}{{ loop.cycle('a', 'b') }}{{ loop.length }}{% endfor %}", "a2b2"),
+        (
+            "{% for i in [1] %}{{ loop.previtem is defined }}{{ loop.changed(i) }}{% endfor %}",
+            "FalseTrue",
+        ),
         ("{% for k, v in {'a': 1}.items() %}{{ k }}{{ v }}{% endfor %}", "a1"),
         ("{{ strftime_now('%Y') | length }}{{ '<b>' | safe }}{{ '<b>' | e }}", "4<b><b>"),
         ("  {% if true %}\n  x\n  {% endif %}\ny", "  x\ny"),
@@ -103,6 +111,10 @@ HOSTILE = {
     "power": "{{ 10 ** 10000000000 }}",
     "tilde": DOUBLE + "ns.x ~ ns.x %}{% endfor %}",
     "plus": DOUBLE + "ns.x + ns.x %}{% endfor %}",
+    "long sum": DOUBLE + "ns.x + ns.x + 'a' + ns.x %}{% endfor %}",
+    "long sum of lists": "{% set ns = namespace(x=[1]) %}{% for i in range(70) %}"
+    "{% set ns.x = ns.x + ns.x + ns.x %}{% endfor %}",
+    "big sum": BIG + "{{ " + " + ".join(["x"] * 400) + " }}",
     "block": "{% set ns = namespace(x='x') %}{% for i in range(70) %}"
     "{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}{% endfor %}",
     "lists": DOUBLE + "[ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
@@ -131,6 +143,9 @@ HOSTILE = {
     "undefined": "{{ nothing.at.all }}",
     "division": "{{ 1 // 0 }}",
     "types": "{{ 1 + 'a' }}",
+    "types of a long sum": "{{ 'a' + 'b' + 1 }}",
+    "nothing in a long sum": "{{ 'a' + nothing + 'b' }}",
+    "a loop's insides": "{% for i in [1] %}{{ loop._to_iterator.__func__ }}{% endfor %}",
 }
 
 
