@@ -43,6 +43,11 @@ class Sentence(StrEnum):
         "Each token waits for memory: reading the weights and the cache takes {share:.0%} of "
         "its time at this machine's ceiling."
     )
+    READING_BESIDE = (
+        "Each token waits for memory: reading the weights and the cache takes {share:.0%} of its "
+        "time at this machine's ceiling. For {waited:.0%} of it the engine had no core: other "
+        "programs kept {others:.1f} of {cores:.0f} busy, and this window {window:.1f}."
+    )
     HOST_IN_DECODE = "The work around the model takes {share:.0%} of the time between two tokens."
     HOST_IN_PREFILL = "The work around the model takes {share:.0%} of the time the prompt takes."
     MISSED = "{lost:.0f} of the {computed:.0f} prompt tokens that were computed missed the cache."
@@ -59,12 +64,21 @@ class Sentence(StrEnum):
         "Other programs keep {others:.1f} of {cores:.0f} cores busy, and the engine wants "
         "{threads:.0f}."
     )
+    KEPT_WAITING = (
+        "The engine was ready and had no core for {waited:.0%} of the time: other programs kept "
+        "{others:.1f} of {cores:.0f} busy, and this window {window:.1f}."
+    )
     FEW_TOKENS = "Too few tokens were written to tell what holds them up: {tokens:.0f}."
     NO_CEILINGS = "This machine's ceilings are not measured yet, and nothing else stands out."
     UNEXPLAINED = (
         "Reading the model takes {share:.0%} of each token at this machine's ceiling, and "
         "nothing that was measured explains the rest."
     )
+    DIVIDED = (
+        "Nothing takes most of a token's time: reading the model takes {share:.0%} at this "
+        "machine's ceiling, and for {waited:.0%} the engine had no core."
+    )
+    ONE_UNPROVEN = "One cause is possible, and the figures do not prove it."
     NONE_PROVEN = "More than one cause is possible, and the figures prove none of them."
     SEVERAL = "More than one cause is possible, and the figures do not tell them apart."
     NO_STAGE = (

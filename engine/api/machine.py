@@ -11,7 +11,9 @@ class MachineUse:
     """The machine while one answer was computed; None where the system does not say.
 
     ``cores`` are physical ones, ``threads`` the engine's. ``other_cores``: cores that other
-    programs kept busy, on average. Frequencies in MHz, the present one under load.
+    programs kept busy, on average; ``own_cores``: that this program kept busy beside the engine.
+    ``waited``: part of the time (0 to 1) that the engine was ready to compute and had no core.
+    Frequencies in MHz, the present one under load.
     """
 
     cores: int
@@ -23,6 +25,8 @@ class MachineUse:
     temperature_limit_c: float | None = None
     is_on_battery: bool | None = None
     is_saving_power: bool | None = None
+    own_cores: float | None = None
+    waited: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from engine.diagnosis.thresholds import (
     SLOWED_KNOWN,
     SLOWED_PLAIN,
     SWAPPED,
+    WAITED,
     Band,
 )
 from engine.metrics import percentile
@@ -73,10 +74,16 @@ def throttled(seen: Observation) -> Finding | None:
 
 
 def contended(seen: Observation) -> Finding | None:
-    """Other programs on the cores; None where nothing was measured."""
+    """Other programs on the cores; None where nothing was measured.
+
+    What the engine had to wait for a core tells more than what others kept busy: they may have
+    taken what it left, and cores may be handed out unevenly.
+    """
     machine = seen.machine
     if machine.other_cores is None:
         return None
+    if machine.waited is not None:
+        return _kept_waiting(machine, machine.other_cores, machine.waited)
     missing = machine.threads + machine.other_cores - machine.cores
     return Finding(
         DiagnosisKind.CONTENDED,
@@ -89,6 +96,21 @@ def contended(seen: Observation) -> Finding | None:
             "cores": float(machine.cores),
             "threads": float(machine.threads),
         },
+    )
+
+
+def _kept_waiting(machine: MachineState, others: float, waited: float) -> Finding:
+    window = machine.own_cores or 0.0
+    is_so = WAITED.judge(waited)
+    if is_so and others < window:  # it is this program itself, and no other
+        is_so = None
+    return Finding(
+        DiagnosisKind.CONTENDED,
+        is_so,
+        WAITED.confidence(waited),
+        Evidence("waited", waited, "share"),
+        Sentence.KEPT_WAITING,
+        {"waited": waited, "others": others, "window": window, "cores": float(machine.cores)},
     )
 
 

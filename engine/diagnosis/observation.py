@@ -101,8 +101,10 @@ class Offload:
 class MachineState:
     """The machine while the answer was computed.
 
-    ``other_cores``: cores that other programs kept busy, on average. Frequencies in MHz, the
-    present one under load. ``swapped_in_bytes``: read back from swap meanwhile.
+    ``other_cores``: cores that other programs kept busy, on average; ``own_cores``: that this
+    program kept busy beside the engine. ``waited``: part of the time that the engine was ready to
+    compute and had no core. Frequencies in MHz, the present one under load. ``swapped_in_bytes``:
+    read back from swap meanwhile.
     """
 
     cores: int
@@ -115,6 +117,8 @@ class MachineState:
     is_on_battery: bool | None = None
     is_saving_power: bool | None = None
     swapped_in_bytes: int = 0
+    own_cores: float | None = None
+    waited: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ def _fewer_bytes(seen: Observation) -> Iterator[Remedy]:
     yield from _other_steps(seen, "kv", seen.other_kv)
     yield from _other_steps(seen, "threads", seen.more_threads)
     line = seen.timeline
+    yield from _cores_back(seen)
     gain = line.guessing_gain
     if gain is not None and gain < 1:
         yield _remedy(seen, "draft", line.decode_ns * (1 - gain), value="off")
@@ -146,15 +147,29 @@ def _full_frequency(seen: Observation) -> Iterator[Remedy]:
         yield _remedy(seen, "power", (line.prefill_ns + line.decode_ns) * (1 - share))
 
 
+def _cores_back(seen: Observation) -> Iterator[Remedy]:
+    """The time without a core, as far as other programs had it."""
+    machine, line = seen.machine, seen.timeline
+    if machine.waited is None or not machine.other_cores:
+        return
+    theirs = machine.other_cores / (machine.other_cores + (machine.own_cores or 0.0))
+    busy = line.prefill_ns + line.decode_ns
+    yield _remedy(seen, "other_programs", busy * machine.waited * theirs)
+
+
 def _quiet_machine(seen: Observation) -> Iterator[Remedy]:
     """All threads wait for the slowest, which shares its core."""
     machine, line = seen.machine, seen.timeline
     if machine.other_cores is None:
         return
     busy = line.prefill_ns + line.decode_ns
-    missing = min(1.0, machine.threads + machine.other_cores - machine.cores)
-    slowest = max(1 / (1 + missing), reading_share(seen) or 0.0)
-    yield _remedy(seen, "other_programs", busy * (1 - slowest))
+    if machine.waited is None:
+        missing = min(1.0, machine.threads + machine.other_cores - machine.cores)
+        slowest = max(1 / (1 + missing), reading_share(seen) or 0.0)
+        yield _remedy(seen, "other_programs", busy * (1 - slowest))
+    else:
+        slowest = 1 - machine.waited
+        yield from _cores_back(seen)
     fewer = max(1, math.floor(machine.cores - machine.other_cores + 0.1))
     if fewer < machine.threads:
         yield _remedy(seen, "threads", busy * (1 - machine.threads * slowest / fewer), value=fewer)

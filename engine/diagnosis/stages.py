@@ -61,6 +61,28 @@ def computing_share(seen: Observation) -> float | None:
     return seen.prefill.seconds * 1e9 / seen.timeline.prefill_ns
 
 
+def waited_share(seen: Observation) -> float | None:
+    """What of the time the engine was ready to compute and had no core; None where not known.
+
+    Where the system counts no such times, at least what the cores lack, evenly over the threads.
+    """
+    machine = seen.machine
+    if machine.waited is not None:
+        return machine.waited
+    if machine.other_cores is None or machine.own_cores is None:
+        return None
+    wanted = machine.threads + machine.other_cores + machine.own_cores
+    return min(1.0, max(0.0, wanted - machine.cores) / max(1, machine.threads))
+
+
+def beside_others(seen: Observation, share: float | None) -> float | None:
+    """``share`` of the whole time as a share of that in which the engine had its cores."""
+    waited = waited_share(seen)
+    if share is None or waited is None or waited >= 1:
+        return share
+    return min(1.0, share / (1 - waited))
+
+
 def decode_host_share(seen: Observation) -> float | None:
     """What of decode passed outside the model's kernels; None where it was not measured.
 

@@ -63,6 +63,17 @@ OVERCOMMITTED: Final = Band(0.25, 0.5)
 threads wait for the slowest: with half a core missing that one has two thirds of its speed. A
 quarter is what a desktop, a clock and a mail program come to."""
 
+WAITED: Final = Band(0.2, 0.33)
+"""Part of the time that the engine was ready and had no core, where the system counts it: what
+OVERCOMMITTED comes to, with a quarter and with half a core missing."""
+
+LARGER: Final = Band(0.05, 0.15)
+"""By how much the part of a step that reading takes exceeds the part without a core. Both are
+measured within some percent; a tenth between them is told apart, a hundredth is not."""
+
+FELT: Final = 0.05
+"""Part of the time without a core from which on it is worth a word."""
+
 SLOWED_PLAIN: Final = Band(0.25, 0.4)
 """What is missing of the processor's highest frequency where nothing else speaks of throttling. With
 all cores busy many processors run a quarter below what a single core reaches, by design; 0.4 below

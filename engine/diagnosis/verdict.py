@@ -5,7 +5,8 @@
     which stage takes most of the time?    none -> unsure
       queue, text, paint                   that one
       prefill    lost cache hits, host, then what slows the processor; else the prompt itself
-      decode     offloaded layers, host, what slows the processor; else reading, where proven
+      decode     offloaded layers, host, what slows the processor; else reading, where proven:
+                 of the time in which the engine had its cores, if others had them for some of it
 
 A cause counts if its own figure proves it and no other cause's figure might. Two proven causes, or
 one that may be, are "unsure" with both named: a wrong remedy costs more than none.
@@ -27,8 +28,23 @@ from engine.diagnosis.causes import (
 )
 from engine.diagnosis.observation import Observation
 from engine.diagnosis.remedies import remedies_for
-from engine.diagnosis.stages import Shares, computing_share, reading_share, shares_of
-from engine.diagnosis.thresholds import AT_CEILING, COMPUTING, DOMINANT, LEAST_STEPS
+from engine.diagnosis.stages import (
+    Shares,
+    beside_others,
+    computing_share,
+    reading_share,
+    shares_of,
+    waited_share,
+)
+from engine.diagnosis.thresholds import (
+    AT_CEILING,
+    COMPUTING,
+    DOMINANT,
+    FELT,
+    LARGER,
+    LEAST_STEPS,
+    WAITED,
+)
 
 _Cause = Callable[[Observation], Finding | None]
 _SLOWED: tuple[_Cause, ...] = (throttled, contended)
@@ -85,7 +101,11 @@ def _of_prefill(seen: Observation, share: float) -> Diagnosis:
     causes: list[_Cause] = [missed, host_in_prefill]
     if not COMPUTING.judge(computing_share(seen)):  # at its ceiling nothing slows it
         causes += _SLOWED
-    return _choose(seen, share, causes) or _of_stage(seen, "prefill", share)
+    found = _choose(seen, share, causes)
+    is_full = COMPUTING.judge(beside_others(seen, computing_share(seen)))
+    if found is None or (is_full and _lacks_cores_at_most(found)):
+        return _of_stage(seen, "prefill", share)
+    return found
 
 
 def _of_decode(seen: Observation, share: float) -> Diagnosis:
@@ -93,30 +113,82 @@ def _of_decode(seen: Observation, share: float) -> Diagnosis:
         sentence = Sentence.FEW_TOKENS
         return _unsure(sentence, {"tokens": float(seen.timeline.num_output_tokens)}, ())
     reading = reading_share(seen)
-    is_reading = AT_CEILING.judge(reading)
+    found = _choose(seen, share, _causes_of_decode(seen, reading))
+    if reading is not None and not AT_CEILING.judge(reading) and _may_lack_cores(seen, found):
+        return _of_shared_cores(seen, share, reading)
+    return found or _of_reading(seen, share, reading)
+
+
+def _causes_of_decode(seen: Observation, reading: float | None) -> list[_Cause]:
+    """At its ceiling nothing slows a step; far from it anything may."""
     causes: list[_Cause] = [painting, recomputed]
     if seen.offload is not None:
         causes.append(spilled)  # the slower place's ceiling may well be reached
-    if not is_reading and seen.keeps_cache:
+    if not AT_CEILING.judge(reading) and seen.keeps_cache:
         causes += [host_in_decode, *_SLOWED]
         if seen.offload is None:
             causes.append(spilled)
-    if (found := _choose(seen, share, causes)) is not None:
-        return found
+    return causes
+
+
+def _of_reading(seen: Observation, share: float, reading: float | None) -> Diagnosis:
+    """Reading itself, where it takes the time; nothing else can be the cause."""
     if reading is None:
         return _unsure(Sentence.NO_CEILINGS, {}, ())
+    is_reading = AT_CEILING.judge(reading)
     if not is_reading:
-        sentence = Sentence.UNEXPLAINED
         maybe = () if is_reading is False else (DiagnosisKind.DECODE_BOUND,)
-        return _unsure(sentence, {"share": reading}, maybe)
-    sentence = Sentence.READING
+        return _unsure(Sentence.UNEXPLAINED, {"share": reading}, maybe)
+    kind = DiagnosisKind.DECODE_BOUND
     return Diagnosis(
-        DiagnosisKind.DECODE_BOUND,
-        sentence,
+        kind,
+        Sentence.READING,
         {"share": min(1.0, reading)},
         Evidence("reading_share", reading, "share"),
-        remedies_for(DiagnosisKind.DECODE_BOUND, seen),
+        remedies_for(kind, seen),
         min(DOMINANT.confidence(share), AT_CEILING.confidence(reading)),
+    )
+
+
+def _may_lack_cores(seen: Observation, found: Diagnosis | None) -> bool:
+    """Whether the engine felt a lack of cores, and nothing else may be the cause."""
+    if not seen.keeps_cache or seen.offload is not None:
+        return False
+    is_felt = (waited_share(seen) or 0.0) >= FELT
+    return is_felt and (found is None or _lacks_cores_at_most(found))
+
+
+def _lacks_cores_at_most(found: Diagnosis) -> bool:
+    """Whether nothing is proven, and nothing but a lack of cores is possible."""
+    is_unsure = found.kind is DiagnosisKind.UNSURE
+    return is_unsure and set(found.candidates) == {DiagnosisKind.CONTENDED}
+
+
+def _of_shared_cores(seen: Observation, share: float, reading: float) -> Diagnosis:
+    """Decode-bound where reading fills the time in which the engine had its cores."""
+    waited, machine = waited_share(seen) or 0.0, seen.machine
+    filled = beside_others(seen, reading) or 0.0
+    is_filled = AT_CEILING.judge(filled)
+    if not (is_filled and LARGER.judge(reading - waited)):
+        maybe = [] if is_filled is False else [DiagnosisKind.DECODE_BOUND]
+        if WAITED.judge(waited) is not False:
+            maybe.append(DiagnosisKind.CONTENDED)
+        return _unsure(Sentence.DIVIDED, {"share": reading, "waited": waited}, tuple(maybe))
+    values = {
+        "share": reading,
+        "waited": waited,
+        "others": machine.other_cores or 0.0,
+        "window": machine.own_cores or 0.0,
+        "cores": float(machine.cores),
+    }
+    kind = DiagnosisKind.DECODE_BOUND
+    return Diagnosis(
+        kind,
+        Sentence.READING_BESIDE,
+        values,
+        Evidence("reading_share", reading, "share"),
+        remedies_for(kind, seen),
+        min(DOMINANT.confidence(share), AT_CEILING.confidence(filled)),
     )
 
 
@@ -128,7 +200,9 @@ def _choose(seen: Observation, share: float, causes: Iterable[_Cause]) -> Diagno
         return None
     (first, *others) = sorted(possible, key=lambda f: f.confidence, reverse=True)
     if others or not first.is_so:
-        if not any(finding.is_so for finding in possible):
+        if not others:
+            sentence = Sentence.ONE_UNPROVEN
+        elif not any(finding.is_so for finding in possible):
             sentence = Sentence.NONE_PROVEN
         else:
             sentence = Sentence.SEVERAL

@@ -15,6 +15,7 @@ from engine.api import StallCause
 from engine.devices import physical_cores
 from engine.diagnosis.observation import MachineState
 from engine.metrics import Clock, now_ns
+from engine.tracing.own_threads import core_use, own_threads
 
 if sys.platform != "win32":
     import resource
@@ -39,6 +40,7 @@ class MachineWatch:
         self._process = psutil.Process()
         self._start_ns = clock()
         self._busy_s, self._own_s = _busy_seconds(), self._own_seconds()
+        self._threads = own_threads()
         self._own_swap = own_swap_bytes()
         self._mhz: list[float] = []
         self._mhz_max: float | None = None
@@ -94,12 +96,15 @@ class MachineWatch:
         wall = (self._clock() - self._start_ns) / 1e9
         busy = _busy_seconds() - self._busy_s
         own = self._own_seconds() - self._own_s
+        use = core_use(self._threads, own_threads(), wall if wall >= _LEAST_S else 0.0, threads)
         temperature, limit = _hottest()
         battery = _battery()
         return MachineState(
             cores=physical_cores(),
             threads=threads,
             other_cores=max(0.0, busy - own) / wall if wall >= _LEAST_S else None,
+            own_cores=use.rest_cores,
+            waited=use.engine_waited,
             mhz_now=sum(self._mhz) / len(self._mhz) if self._mhz else None,
             mhz_max=self._mhz_max,
             temperature_c=temperature,

@@ -133,6 +133,8 @@ def _machine_use(state: MachineState) -> MachineUse:
         temperature_limit_c=state.temperature_limit_c,
         is_on_battery=state.is_on_battery,
         is_saving_power=state.is_saving_power,
+        own_cores=state.own_cores,
+        waited=state.waited,
     )
 
 

@@ -568,6 +568,10 @@
       <translation>每个 token 都在等内存：按本机实测上限，读取权重和缓存就占去 {share:.0%} 的时间。</translation>
     </message>
     <message>
+      <source>Each token waits for memory: reading the weights and the cache takes {share:.0%} of its time at this machine's ceiling. For {waited:.0%} of it the engine had no core: other programs kept {others:.1f} of {cores:.0f} busy, and this window {window:.1f}.</source>
+      <translation>每个 token 都在等内存：按本机实测上限，读取权重和缓存就占去 {share:.0%} 的时间。另有 {waited:.0%} 的时间引擎分不到核心：{cores:.0f} 个核心中，其他程序占了 {others:.1f} 个，本窗口占了 {window:.1f} 个。</translation>
+    </message>
+    <message>
       <source>Edit message</source>
       <translation>编辑消息</translation>
     </message>
@@ -782,6 +786,14 @@
     <message>
       <source>How exactly the cache keeps what was read. Fewer bits hold a longer conversation in the same memory; with INT4 answers may drift in long ones.</source>
       <translation>缓存保存已读内容的精确程度。位数越少，同样的内存能容纳越长的对话；INT4 在长对话中可能使回答有所偏离。</translation>
+    </message>
+    <message>
+      <source>How long it takes is estimated from the model's size.</source>
+      <translation>所需时间按模型大小估算。</translation>
+    </message>
+    <message>
+      <source>How long it takes is told by the last run here.</source>
+      <translation>所需时间取自本机上一次测量。</translation>
     </message>
     <message>
       <source>How long the gaps are</source>
@@ -1292,6 +1304,10 @@
       <translation>没有包含“{text}”的对话。</translation>
     </message>
     <message>
+      <source>No core for the engine</source>
+      <translation>引擎等待核心</translation>
+    </message>
+    <message>
       <source>No guessing ahead</source>
       <translation>不再提前猜测</translation>
     </message>
@@ -1356,6 +1372,10 @@
       <translation>按下“查询”之前不会发送任何内容。</translation>
     </message>
     <message>
+      <source>Nothing takes most of a token's time: reading the model takes {share:.0%} at this machine's ceiling, and for {waited:.0%} the engine had no core.</source>
+      <translation>没有哪一项占去 token 的大部分时间：按本机实测上限，读取模型占 {share:.0%}；另有 {waited:.0%} 的时间引擎分不到核心。</translation>
+    </message>
+    <message>
       <source>Of an answer that ended, no chat's any more</source>
       <translation>来自已结束的回答，不再属于任何对话</translation>
     </message>
@@ -1374,6 +1394,10 @@
     <message>
       <source>One answer uses ~{one} of the arithmetic this machine can do, {count} use ~{all}: the weights are read once for all of them.</source>
       <translation>一个回答用到本机算力的 ~{one}，{count} 个用到 ~{all}：权重只需为它们一起读一次。</translation>
+    </message>
+    <message>
+      <source>One cause is possible, and the figures do not prove it.</source>
+      <translation>有一种可能的原因，但数据不足以证实。</translation>
     </message>
     <message>
       <source>One full context</source>
@@ -1556,8 +1580,8 @@
       <translation>已排队：模型加载完成后发送。</translation>
     </message>
     <message>
-      <source>Quick, about a minute</source>
-      <translation>快速，约一分钟</translation>
+      <source>Quick</source>
+      <translation>快速</translation>
     </message>
     <message>
       <source>Quit</source>
@@ -2004,6 +2028,10 @@
       <translation>推理引擎自身出错，已有内容已保留。请重试；如果再次失败，请重新加载模型，或换一种权重精度加载。</translation>
     </message>
     <message>
+      <source>The engine was ready and had no core for {waited:.0%} of the time: other programs kept {others:.1f} of {cores:.0f} busy, and this window {window:.1f}.</source>
+      <translation>有 {waited:.0%} 的时间引擎已就绪却分不到核心：{cores:.0f} 个核心中，其他程序占了 {others:.1f} 个，本窗口占了 {window:.1f} 个。</translation>
+    </message>
+    <message>
       <source>The file could not be written ({reason}). Choose another place.</source>
       <translation>无法写入文件（{reason}）。请换一个位置。</translation>
     </message>
@@ -2264,8 +2292,12 @@
       <translation>重新加载模型后生效。</translation>
     </message>
     <message>
-      <source>Thorough, some minutes</source>
-      <translation>细致，需数分钟</translation>
+      <source>This window</source>
+      <translation>本窗口</translation>
+    </message>
+    <message>
+      <source>Thorough</source>
+      <translation>细致</translation>
     </message>
     <message>
       <source>Thought</source>
@@ -2668,12 +2700,12 @@
       <translation>缩放</translation>
     </message>
     <message>
-      <source>a request of no chat</source>
-      <translation>不属于对话的请求</translation>
-    </message>
-    <message>
       <source>all</source>
       <translation>合计</translation>
+    </message>
+    <message>
+      <source>an experiment</source>
+      <translation>实验</translation>
     </message>
     <message>
       <source>an untitled chat</source>
@@ -3002,6 +3034,10 @@
     <message>
       <source>of the time spent waiting</source>
       <translation>的时间在等待</translation>
+    </message>
+    <message>
+      <source>of the time the engine had no core</source>
+      <translation>的时间引擎分不到核心</translation>
     </message>
     <message>
       <source>of what a token reads came back from the disk</source>
@@ -3348,6 +3384,10 @@
       <translation>{count}，仍在查找…</translation>
     </message>
     <message>
+      <source>{depth}, {time}</source>
+      <translation>{depth}，{time}</translation>
+    </message>
+    <message>
       <source>{device}, {threads} threads</source>
       <translation>{device}，{threads} 线程</translation>
     </message>
@@ -3654,6 +3694,10 @@
     <message>
       <source>{sentence} Possible: {names}.</source>
       <translation>{sentence}可能是：{names}。</translation>
+    </message>
+    <message>
+      <source>{share} of the time</source>
+      <translation>{share} 的时间</translation>
     </message>
     <message>
       <source>{share} of what is possible there</source>

@@ -46,6 +46,7 @@ def evidence_words(evidence: Evidence | None) -> tuple[str, str]:
         "swapped": tr("of what a token reads came back from the disk"),
         "frequency": tr("is the processor's frequency under load"),
         "other_cores": tr("cores busy with other programs"),
+        "waited": tr("of the time the engine had no core"),
         "host": tr("of the time is work around the model"),
         "lost_tokens": tr("tokens computed a second time"),
         "recomputed_tokens": tr("tokens computed anew for each token"),

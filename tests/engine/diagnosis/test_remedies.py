@@ -132,6 +132,20 @@ def test_a_full_frequency_and_a_quiet_machine() -> None:
     assert found["threads"].saved_ns == round(2_000 * MS * (1 - 4 / 7))
 
 
+def test_what_others_had_of_the_time_without_a_core() -> None:
+    machine = MachineState(2, 2, other_cores=0.3, own_cores=0.1, waited=0.2)
+    line = make_timeline(prefill=1_000, decode=1_000)
+    seen = make_seen(line, reading=0.5, machine=machine, other_weights={})
+    (remedy,) = remedies_for(DiagnosisKind.DECODE_BOUND, seen)
+    assert (remedy.key, remedy.saved_ns) == ("other_programs", 300 * MS)  # three quarters of it
+    crowded = replace(machine, cores=8, threads=8, waited=0.5, other_cores=1.0)
+    found = _by_key(DiagnosisKind.CONTENDED, replace(seen, machine=crowded))
+    assert found["threads"].value == 7
+    assert found["threads"].saved_ns == round(2_000 * MS * (1 - 4 / 7))
+    alone = replace(machine, other_cores=0.0)
+    assert not remedies_for(DiagnosisKind.DECODE_BOUND, replace(seen, machine=alone))
+
+
 def test_a_native_step_instead_of_layers_one_by_one() -> None:
     slow = replace(STEP, overhead_s=6e-3)
     seen = make_seen(

@@ -4,13 +4,16 @@ from dataclasses import astuple, replace
 
 import pytest
 
+from engine.diagnosis.observation import MachineState
 from engine.diagnosis.stages import (
+    beside_others,
     computing_share,
     decode_host_share,
     lost_share,
     prefill_host_share,
     reading_share,
     shares_of,
+    waited_share,
 )
 from tests.helpers.observations import MS, make_seen, make_timeline
 
@@ -42,6 +45,22 @@ def test_shares_of_a_step() -> None:
     assert lost_share(seen) == 0
     # 0.2 ms of 10 in each step, outside the native core
     assert decode_host_share(replace(seen, is_native=False)) == pytest.approx(0.12)
+
+
+def test_waiting_for_a_core() -> None:
+    seen = make_seen(make_timeline(), reading=0.6)
+    counted = replace(seen, machine=MachineState(2, 2, other_cores=1.0, own_cores=0.1, waited=0.2))
+    assert waited_share(counted) == 0.2
+    assert beside_others(counted, 0.6) == pytest.approx(0.75)
+    assert beside_others(counted, 0.9) == 1.0  # more cannot be
+    # where nothing is counted: 0.5 cores are missing, a quarter to each of the two threads
+    derived = replace(seen, machine=MachineState(2, 2, other_cores=0.4, own_cores=0.1))
+    assert waited_share(derived) == pytest.approx(0.25)
+    roomy = replace(seen, machine=MachineState(8, 2, other_cores=1.0, own_cores=0.1))
+    assert waited_share(roomy) == 0
+    assert waited_share(seen) is None
+    assert beside_others(seen, 0.6) == 0.6
+    assert beside_others(counted, None) is None
 
 
 def test_what_was_not_measured_has_no_share() -> None:

@@ -43,6 +43,22 @@ def _slow(**machine: Any) -> Observation:
     return make_seen(make_timeline(), reading=0.3, machine=_machine(**machine))
 
 
+def _beside(
+    reading: float, waited: float | None, *, others: float = 0.3, window: float = 0.1, **line: Any
+) -> Observation:
+    """Decode on two cores that other programs and the window take part of."""
+    machine = _machine(other_cores=others, own_cores=window, waited=waited)
+    return make_seen(make_timeline(**line), reading=reading, machine=machine)
+
+
+def _read_beside(computing: float, waited: float) -> Observation:
+    """The same while a long prompt is read."""
+    seen = _beside(0.5, waited, **LONG_PROMPT)
+    assert seen.prefill is not None
+    flops = round(computing * seen.timeline.prefill_ns)
+    return replace(seen, prefill=replace(seen.prefill, flops=flops))
+
+
 def _offloaded(host_share: float) -> Observation:
     host = Offload(round(host_share * 1e9), 1e10, round((1 - host_share) * 1e10), 1e11)
     return make_seen(make_timeline(), offload=host)
@@ -156,6 +172,28 @@ SITUATIONS: dict[str, tuple[Observation, DiagnosisKind]] = {
         ),
         MISS,
     ),
+    # cores that are shared, where the system counts what the engine waited for them
+    "half the ceiling, and a fifth of the time without a core": (_beside(0.49, 0.2), DECODE),
+    "less than half of it, and more without a core": (_beside(0.46, 0.3), DECODE),
+    "nearly as much without a core as with reading": (_beside(0.43, 0.31), UNSURE),
+    "half the ceiling, and hardly a wait": (_beside(0.5, 0.06), UNSURE),
+    "half the ceiling, and no wait at all": (_beside(0.5, 0.0), UNSURE),
+    "near the ceiling all the same": (_beside(0.62, 0.25), DECODE),
+    "far from it, and some waiting": (_beside(0.28, 0.25), UNSURE),
+    "most of the time without a core": (_beside(0.3, 0.5), CONTENDED),
+    "a core shared with one other": (_beside(0.5, 0.45, others=1.0), CONTENDED),
+    "the window itself takes the cores": (_beside(0.5, 0.45, others=0.1, window=0.6), UNSURE),
+    "others compute on cores that the engine does not miss": (
+        _beside(0.3, 0.01, others=1.2),
+        UNSURE,
+    ),
+    "and near the ceiling": (_beside(0.7, 0.01, others=1.2), DECODE),
+    "waiting for a core, and perhaps for the host": (_beside(0.48, 0.25, host=0.33), UNSURE),
+    "half the ceiling where waiting is not counted": (_beside(0.48, None, others=0.45), DECODE),
+    "a window nobody else is beside": (_beside(0.5, None, others=0.05), UNSURE),
+    "a prompt at its ceiling with the cores it had": (_read_beside(0.42, 0.25), PREFILL),
+    "a prompt far from it, and some waiting": (_read_beside(0.2, 0.25), UNSURE),
+    "a prompt without a core for half the time": (_read_beside(0.3, 0.5), CONTENDED),
     # nothing is proven
     "prompt and answer alike": (make_seen(make_timeline(prefill=1_000)), UNSURE),
     "a third each": (make_seen(make_timeline(queue=1_000, prefill=1_000)), UNSURE),
@@ -217,6 +255,30 @@ def test_no_share_is_called_by_two_names(share: float) -> None:
     """From one side of every threshold to the other: decode-bound never turns into something else."""
     kind = diagnose(make_seen(make_timeline(), reading=share)).kind
     assert kind is (DECODE if share >= 0.6 else UNSURE)
+
+
+def test_what_the_engine_waited_for_is_said_with_its_numbers() -> None:
+    found = diagnose(SITUATIONS["half the ceiling, and a fifth of the time without a core"][0])
+    assert found.text == (
+        "Each token waits for memory: reading the weights and the cache takes 49% of its time at "
+        "this machine's ceiling. For 20% of it the engine had no core: other programs kept 0.3 of "
+        "2 busy, and this window 0.1."
+    )
+    divided = diagnose(SITUATIONS["nearly as much without a core as with reading"][0])
+    assert divided.candidates == (DECODE, CONTENDED)
+    assert diagnose(SITUATIONS["half the ceiling, and hardly a wait"][0]).candidates == (DECODE,)
+    assert diagnose(SITUATIONS["far from it, and some waiting"][0]).candidates == (CONTENDED,)
+
+
+@pytest.mark.parametrize("waited", [0.02 * step for step in range(50)])
+def test_more_waiting_never_turns_back(waited: float) -> None:
+    """From reading over unsure to a lack of cores: no verdict comes twice."""
+    order = [DECODE, UNSURE, CONTENDED]
+    kinds = [diagnose(_beside(0.5, w, others=1.0)).kind for w in (waited, waited + 0.02)]
+    if waited >= 1 - 0.5 / 0.6:  # below, too little is explained
+        assert order.index(kinds[0]) <= order.index(kinds[1])
+    else:
+        assert kinds[0] is UNSURE
 
 
 def test_loading_is_nobodys_bound() -> None:

@@ -18,7 +18,8 @@ from ui.diagnosis.words import (
 from ui.theme import RESOURCES
 
 PLACES = (
-    "ms share delay lost computed known now most others cores threads tokens queue prefill decode"
+    "ms share delay lost computed known now most others cores threads tokens queue prefill decode "
+    "waited window"
 )
 VALUES = dict.fromkeys(PLACES.split(), 0.5)
 
@@ -52,6 +53,7 @@ def test_unsure_names_what_it_could_not_choose_from():
         (Evidence("paint_delay", 31.0, "ms"), "31.0 ms"),
         (Evidence("frequency", 2_100.0, "mhz"), "2,100 MHz"),
         (Evidence("other_cores", 1.75, "cores"), "1.8"),
+        (Evidence("waited", 0.38, "share"), "38%"),
         (Evidence("lost_tokens", 2_310.0, "tokens"), "2,310"),
     ],
 )

@@ -11,6 +11,7 @@ def doing_rows(use: MachineUse) -> list[tuple[str, str]]:
         (tr("Temperature"), _temperature(use)),
         (tr("Power"), _power(use)),
         (tr("Other programs"), _others(use)),
+        *_beside(use),
         (tr("Engine"), tr("{threads} threads on {cores} cores", threads=use.threads, cores=use.cores)),
     ]  # fmt: skip
 
@@ -47,6 +48,19 @@ def _power(use: MachineUse) -> str:
     if use.is_saving_power is not None:
         words.append(tr("saving mode") if use.is_saving_power else tr("full power"))
     return " · ".join(words) or _silence()
+
+
+def _beside(use: MachineUse) -> list[tuple[str, str]]:
+    """What the window took, and what the engine lost by all of it; nothing where that is not known."""
+    rows = []
+    if use.own_cores is not None:
+        words = tr("{n} of {cores} cores busy", n=f"{use.own_cores:.2f}", cores=use.cores)
+        rows.append((tr("This window"), words))
+    if use.waited is not None:
+        rows.append(
+            (tr("No core for the engine"), tr("{share} of the time", share=f"{use.waited:.0%}"))
+        )
+    return rows
 
 
 def _others(use: MachineUse) -> str:

@@ -23,6 +23,12 @@ def test_a_system_that_says_half_of_it():
     assert rows["Power"] == "mains"
 
 
+def test_what_the_window_takes_and_what_the_engine_loses():
+    rows = dict(doing_rows(MachineUse(2, 2, 0.3, own_cores=0.12, waited=0.17)))
+    assert rows["This window"] == "0.12 of 2 cores busy"
+    assert rows["No core for the engine"] == "17% of the time"
+
+
 def test_a_silent_system():
     rows = dict(doing_rows(MachineUse(2, 2)))
     silent = [name for name, words in rows.items() if words == "the system does not say"]
