@@ -38,7 +38,9 @@ class MetersController(QObject):
         answers.prefilled.connect(self._on_prefilled)
         answers.text_arrived.connect(self._on_tokens)
         answers.ended.connect(self._on_measured)
+        answers.generating_changed.connect(self._on_generating)
         answers.measured.connect(self._on_measured)
+        self._on_generating()
 
     def _is_shown(self, message_id: int) -> bool:
         answer = self._chat.open_chat.last_answer
@@ -47,6 +49,10 @@ class MetersController(QObject):
     @Slot(EngineStats)
     def _on_stats(self, stats: EngineStats) -> None:
         self._meters.set_stats(stats)
+
+    @Slot()
+    def _on_generating(self) -> None:
+        self._meters.set_num_chats(len(self._answers.generating()))
 
     @Slot()
     def _on_model_changed(self) -> None:

@@ -17,10 +17,13 @@ class ChatUse:
     is_live: bool = False
 
 
-def kv_parts(stats: EngineStats, model: ModelInfo, chat: ChatUse) -> list[Part]:
+def kv_parts(
+    stats: EngineStats, model: ModelInfo, chat: ChatUse, num_chats: int | None = None
+) -> list[Part]:
     """This chat, other chats, kept blocks and free ones, in bytes; together the whole pool.
 
-    With one running request its live blocks are all live blocks; with several, this chat's are
+    ``num_chats`` have an answer written now (None: not known); what runs while none has is an
+    experiment. With one running request its live blocks are all live blocks; with several, this chat's are
     counted from its tokens.
     """
     live, cached = stats.kv_live_bytes, stats.kv_cached_bytes
@@ -32,7 +35,11 @@ def kv_parts(stats: EngineStats, model: ModelInfo, chat: ChatUse) -> list[Part]:
         own = _bytes_of(chat.num_tokens, stats, model.kv_block_size)
     named = [
         ("stage_decode", tr("this chat"), own),
-        ("stage_tokenize", tr("other chats"), live - own),
+        (
+            "stage_tokenize",
+            tr("an experiment") if num_chats == 0 else tr("other chats"),
+            live - own,
+        ),
         ("stage_queue", tr("kept for reuse"), cached),
     ]
     parts = []

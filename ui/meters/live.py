@@ -56,6 +56,7 @@ class LiveMeters(QWidget):
         self._timeline: Timeline | None = None
         self._first_token: Timeline | None = None
         self._chat = ChatUse()
+        self._num_chats: int | None = None
         self._itl = RollingItl()
         self._repaint = QTimer(self)
         self._repaint.setObjectName("meterRepaint")
@@ -147,6 +148,11 @@ class LiveMeters(QWidget):
         self._chat = ChatUse(used, turns, self._chat.is_live)
         self._plan_repaint()
 
+    def set_num_chats(self, count: int) -> None:
+        """So many chats have an answer written now."""
+        self._num_chats = count
+        self._plan_repaint()
+
     # ------------------------------------------------------------------ showing
 
     def _plan_repaint(self) -> None:
@@ -219,7 +225,7 @@ class LiveMeters(QWidget):
             stats.kv_live_bytes + stats.kv_cached_bytes, stats.kv_total_bytes
         )
         self._kv.show_quantity(used, f"{num_tokens:,} tok", f" / {budget}")
-        parts = kv_parts(stats, model, self._chat)
+        parts = kv_parts(stats, model, self._chat, self._num_chats)
         self._show_parts(self._kv_bar, self._kv_legend, parts)
         self._turns.setText(self._context_words(stats, model))
 

@@ -28,6 +28,14 @@ def test_blocks_are_divided_among_chats(running, chat, expected):
     assert blocks(stats(num_running=running), chat) == expected
 
 
+@pytest.mark.parametrize(
+    ("num_chats", "name"), [(0, "an experiment"), (1, "other chats"), (None, "other chats")]
+)
+def test_what_runs_while_no_chat_does_is_an_experiment(num_chats, name):
+    parts = kv_parts(stats(num_running=1), MODEL, IDLE, num_chats)
+    assert parts[1].label == f"{name} 52.7 MiB"
+
+
 def test_the_parts_are_the_whole_pool():
     parts = kv_parts(STATS, MODEL, LIVE)
     assert sum(part.amount for part in parts) == STATS.kv_total_blocks * STATS.kv_block_bytes

@@ -14,6 +14,7 @@ _TOKENS = {
     Owner.OWN: "stage_decode",
     Owner.SHARED: "stage_paint",
     Owner.OTHER: "stage_tokenize",
+    Owner.EXPERIMENT: "stage_prefill",
     Owner.KEPT: "stage_queue",
     Owner.FREE: "track",
 }
@@ -21,6 +22,7 @@ _PATTERNS = {
     Owner.OWN: Qt.BrushStyle.SolidPattern,
     Owner.SHARED: Qt.BrushStyle.DiagCrossPattern,
     Owner.OTHER: Qt.BrushStyle.BDiagPattern,
+    Owner.EXPERIMENT: Qt.BrushStyle.VerPattern,
     Owner.KEPT: Qt.BrushStyle.Dense5Pattern,
     Owner.FREE: Qt.BrushStyle.NoBrush,
 }

@@ -13,13 +13,14 @@ from engine.api import BlockRun, BlockState, CacheGroup, CacheWay, KeptBytes
 class Owner(StrEnum):
     """Whose a block is, for a reader of one chat.
 
-    SHARED: of this chat and of others, or of several others. KEPT: of an ended answer whose chat
-    is not known, or has moved on.
+    SHARED: of this chat and of others, or of several others. EXPERIMENT: of no chat. KEPT: of an
+    ended answer whose chat is not known, or has moved on.
     """
 
     OWN = "own"
     SHARED = "shared"
     OTHER = "other"
+    EXPERIMENT = "experiment"
     KEPT = "kept"
     FREE = "free"
 
@@ -118,7 +119,9 @@ def owner_of(run: BlockRun, conversation_id: str) -> Owner:
         return Owner.SHARED
     if not run.owners:
         return Owner.KEPT
-    is_own = conversation_id and run.owners == (conversation_id,)
+    if run.owners == ("",):
+        return Owner.EXPERIMENT
+    is_own = run.owners == (conversation_id,)
     return Owner.OWN if is_own else Owner.OTHER
 
 

@@ -19,6 +19,8 @@ def owner_name(owner: Owner) -> str:
             return tr("shared by chats")
         case Owner.OTHER:
             return tr("other chats")
+        case Owner.EXPERIMENT:
+            return tr("an experiment")
         case Owner.KEPT:
             return tr("kept, no chat's")
         case Owner.FREE:
@@ -50,7 +52,7 @@ def _owners(run: BlockRun, titles: Mapping[str, str]) -> str:
 
 def _title(owner: str, titles: Mapping[str, str]) -> str:
     if not owner:
-        return tr("a request of no chat")
+        return tr("an experiment")
     title = titles.get(owner, "")
     if len(title) > _LEAST_TITLE:
         title = f"{title[:_LEAST_TITLE].rstrip()}…"

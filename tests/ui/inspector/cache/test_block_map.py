@@ -101,7 +101,7 @@ def test_owners_are_told_apart_without_colour(blocks):
         )
     assert len(set(seen.values())) == len(Owner)
     patterned = {owner for owner, cell in seen.items() if max(cell) - min(cell) > 8}
-    assert patterned == {Owner.SHARED, Owner.OTHER, Owner.KEPT}
+    assert patterned == {Owner.SHARED, Owner.OTHER, Owner.EXPERIMENT, Owner.KEPT}
 
 
 def test_kept_blocks_are_half_as_high(blocks):

@@ -16,7 +16,7 @@ MIB = 1 << 20
         (BlockRun(1, BlockState.LIVE, ("1",)), Owner.OWN),
         (BlockRun(1, BlockState.KEPT, ("1",)), Owner.OWN),
         (BlockRun(1, BlockState.LIVE, ("2",)), Owner.OTHER),
-        (BlockRun(1, BlockState.LIVE, ("",)), Owner.OTHER),
+        (BlockRun(1, BlockState.LIVE, ("",)), Owner.EXPERIMENT),
         (BlockRun(1, BlockState.LIVE, ("1", "2")), Owner.SHARED),
         (BlockRun(1, BlockState.KEPT, ("2", "3")), Owner.SHARED),
         (BlockRun(1, BlockState.KEPT), Owner.KEPT),
@@ -28,7 +28,7 @@ def test_owners(run, owner):
 
 
 def test_a_chat_that_was_not_begun_owns_nothing():
-    assert owner_of(BlockRun(1, BlockState.LIVE, ("",)), "") is Owner.OTHER
+    assert owner_of(BlockRun(1, BlockState.LIVE, ("",)), "") is Owner.EXPERIMENT
 
 
 def test_totals_are_bytes_of_all_layers_and_tokens_of_the_first(picture, window):

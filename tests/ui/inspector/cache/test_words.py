@@ -39,7 +39,7 @@ def test_a_shared_run_names_both_and_cuts_long_titles(full):
 def test_runs_of_nobody(full):
     assert words(full, 75, BlockState.FREE) == ["Free", "75 blocks · 75 MiB"]
     assert words(full, 2, BlockState.KEPT)[0] == "Of an answer that ended, no chat's any more"
-    assert words(full, 2, BlockState.LIVE, ("",), 0)[0] == "a request of no chat"
+    assert words(full, 2, BlockState.LIVE, ("",), 0)[0] == "an experiment"
     assert words(full, 2, BlockState.LIVE, ("9",), 0)[0] == "an untitled chat"
 
 
