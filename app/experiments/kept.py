@@ -89,8 +89,9 @@ def run_from(values: Mapping[str, Any]) -> Run:
         raise Unreadable(f"not a run: {error}") from error
     _check_types(setting)
     _check_types(run)
-    if not _is_number(run.other_cores):
-        raise Unreadable("other_cores is no number")
+    for name in ("other_cores", "seconds", "cost"):
+        if not _is_number(getattr(run, name)):
+            raise Unreadable(f"{name} is no number")
     if not all(isinstance(text, str) for text in failures):
         raise Unreadable("a failure is no text")
     return run

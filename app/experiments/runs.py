@@ -40,6 +40,8 @@ class Run:
 
     ``is_complete`` False: it was stopped, or some of its points could not be measured; ``failures``
     says why, a sentence each. ``other_cores``: so many were busy for other programs meanwhile.
+    ``seconds`` it measured, and the ``cost`` of what was measured, as trials state it; 0 of runs
+    kept before that was noted.
     """
 
     run_id: str
@@ -51,6 +53,8 @@ class Run:
     is_complete: bool = True
     failures: tuple[str, ...] = ()
     other_cores: float = 0.0
+    seconds: float = 0.0
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -35,6 +35,7 @@ class Details(QWidget):
         super().__init__(parent)
         self._row = ExperimentRow("", "", "")
         self._state = RunState()
+        self._depths: tuple[DepthRow, ...] = ()
         self._title = words_label("title", self)
         self._line = words_label("muted", self)
         self.start = QPushButton(tr("Run"), self)
@@ -42,6 +43,7 @@ class Details(QWidget):
         self.start.clicked.connect(self._on_start)
         self.thoroughness = QComboBox(self)
         self.thoroughness.setAccessibleName(tr("How thorough"))
+        self.thoroughness.currentIndexChanged.connect(self._on_depth)
         self._progress = QProgressBar(self)
         self._progress.setTextVisible(False)
         self._progress.setRange(0, _STEPS)
@@ -64,9 +66,17 @@ class Details(QWidget):
     # ------------------------------------------------------------------ what it is told
 
     def set_depths(self, rows: Sequence[DepthRow]) -> None:
-        """Offer these; the first is chosen."""
-        for row in rows:
-            self.thoroughness.addItem(row.words, row.name)
+        """Offer these; the one that was chosen stays so, else the first is."""
+        if tuple(rows) == self._depths:  # a box that is open for choosing must stay so
+            return
+        self._depths = tuple(rows)
+        chosen = self.thoroughness.currentData()
+        with QSignalBlocker(self.thoroughness):
+            self.thoroughness.clear()
+            for row in rows:
+                self.thoroughness.addItem(row.words, row.name)
+            self.thoroughness.setCurrentIndex(max(0, self.thoroughness.findData(chosen)))
+        self.show_state(self._state)
 
     def show_experiment(self, row: ExperimentRow) -> None:
         """Begin with another experiment."""
@@ -84,7 +94,7 @@ class Details(QWidget):
         self.thoroughness.setEnabled(not state.running)
         self._progress.setVisible(is_mine)
         self._progress.setValue(round(_STEPS * state.part))
-        words = state.words if state.running else state.reason
+        words = state.words if state.running else state.reason or self._note
         self._words.setText(words)
         self._words.setVisible(bool(words))
 
@@ -98,7 +108,17 @@ class Details(QWidget):
         for widget in (self.figures, self.as_table, self.export):
             widget.setVisible(bool(shown.figures))
 
+    @property
+    def _note(self) -> str:
+        """What the time rests on that the chosen thoroughness takes."""
+        place = self.thoroughness.currentIndex()
+        return self._depths[place].note if 0 <= place < len(self._depths) else ""
+
     # ------------------------------------------------------------------ what the user does
+
+    def _on_depth(self) -> None:
+        self.thoroughness.setAccessibleDescription(self._note)
+        self.show_state(self._state)
 
     def _on_start(self) -> None:
         if self._state.running:

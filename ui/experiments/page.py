@@ -76,6 +76,10 @@ class ExperimentsPage(QWidget):
             self.details.show_experiment(self._rows[name])
             self.chosen.emit(name)
 
+    def set_depths(self, rows: Sequence[DepthRow]) -> None:
+        """How thorough the chosen experiment may be, and how long that takes."""
+        self.details.set_depths(rows)
+
     def show_state(self, state: RunState) -> None:
         """What runs at present."""
         self.choice.set_running(state.running)

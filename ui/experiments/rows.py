@@ -18,10 +18,11 @@ class ExperimentRow:
 
 @dataclass(frozen=True, slots=True)
 class DepthRow:
-    """How thorough a run is: its name inside the program, and its words."""
+    """How thorough a run is: its name inside the program, its words, and what they rest on."""
 
     name: str
     words: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.answers import Answers
 from app.controllers.experiments.results import shown_pair, shown_run
-from app.controllers.experiments.runner import Activity, Runner
+from app.controllers.experiments.runner import Activity, Runner, setting_of
 from app.controllers.experiments.views import Side, figures_of
 from app.controllers.experiments.words import SEPARATOR, depth_rows, experiment_row, run_words
 from app.controllers.failures import words_for_error
 from app.controllers.loss_meter import LossMeter
 from app.controllers.model import ModelController
 from app.experiments.catalogue import BY_NAME, EXPERIMENTS
+from app.experiments.foretell import Foretold, foretell
 from app.experiments.kept import read_runs, remove_run, write_run
 from app.experiments.precision import AGREEMENT, DIVERGENCE, QUALITY, WEIGHTS
 from app.experiments.runs import Run
@@ -106,16 +107,33 @@ class ExperimentsController(QObject):
         info = self._model.info
         if info is None or self._reason() or self._runner.activity is not Activity.IDLE:
             return
+        self._info = info
+        self._chosen, self._other = "", ""
+        subject, foretold = self._subject(info, Depth(depth)), self._foretold(info)
+        self._runner.start(
+            BY_NAME[self._name],
+            subject,
+            is_held=self._must_wait(),
+            foretold_s=foretold[subject.depth].seconds,
+        )
+        self._show()
+
+    def _subject(self, info: ModelInfo, depth: Depth) -> Subject:
         losses = {
             weights: {AGREEMENT: loss.top1_agreement, DIVERGENCE: loss.mean_kl}
             for weights, loss in self._meter.known(model_key(info.path)).items()
             if loss.top1_agreement is not None and loss.mean_kl is not None
         }
-        self._info = info
-        self._chosen, self._other = "", ""
-        subject = Subject(info, Depth(depth), losses)
-        self._runner.start(BY_NAME[self._name], subject, is_held=self._must_wait())
-        self._show()
+        return Subject(info, depth, losses)
+
+    def _foretold(self, info: ModelInfo) -> dict[Depth, Foretold]:
+        """How long the chosen experiment would take."""
+        experiment = BY_NAME[self._name]
+        setting = setting_of(info)
+        return {
+            depth: foretell(experiment, self._subject(info, depth), setting, self._runs)
+            for depth in Depth
+        }
 
     @Slot(str)
     def remove(self, run_id: str) -> None:
@@ -250,6 +268,8 @@ class ExperimentsController(QObject):
     def _show_progress(self) -> None:
         runner, running = self._runner, self._runner.experiment
         if running is None:
+            info = self._model.info
+            self._page.set_depths(depth_rows(None if info is None else self._foretold(info)))
             self._page.show_state(RunState(self._reason()))
             return
         words = self._progress_words()

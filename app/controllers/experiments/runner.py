@@ -19,9 +19,11 @@ from app.controllers.experiments.words import label_words
 from app.experiments.catalogue import Experiment
 from app.experiments.runs import Run, Setting
 from app.experiments.trials import Ask, EngineTrial, ProgramTrial, Reading, Seen, Subject, Trial
+from engine.api import ModelInfo
 from ui.i18n import tr
 from ui.widgets.model_name import model_title
 
+_TOLD_FROM = 0.05  # of all trials: the first ones tell of the others
 logger = logging.getLogger(__name__)
 
 
@@ -67,6 +69,7 @@ class Runner(QObject):
         self._failures: list[str] = []
         self._progress = _Progress(1.0)
         self._began_at = datetime.now(UTC)
+        self._foretold_s: float | None = None
         self._others = Others()
         self.activity = Activity.IDLE
         self.num_repeated = 0
@@ -110,17 +113,25 @@ class Runner(QObject):
 
     @property
     def seconds_left(self) -> float | None:
-        """By what the trials took so far; None until some of them are done."""
+        """By what the trials took so far; before some of them are done, by what was foretold."""
         part, spent = self.part, self._spent_s()
-        if part < 0.03 or spent < 1.0:
-            return None
+        if part < _TOLD_FROM or spent < 1.0:
+            return None if self._foretold_s is None else max(1.0, self._foretold_s - spent)
         return spent * (1 - part) / part
 
     # ------------------------------------------------------------------ calls
 
-    def start(self, experiment: Experiment, subject: Subject, *, is_held: bool) -> None:
+    def start(
+        self,
+        experiment: Experiment,
+        subject: Subject,
+        *,
+        is_held: bool,
+        foretold_s: float | None = None,
+    ) -> None:
         """Begin; ``is_held``: the user waits for an answer at present."""
         assert self.activity is Activity.IDLE
+        self._foretold_s = foretold_s
         trials = experiment.plan(subject)
         self._warm_up = None
         if any(isinstance(trial, EngineTrial) for trial in trials):
@@ -229,6 +240,7 @@ class Runner(QObject):
         experiment, subject = self._experiment, self._subject
         assert experiment is not None
         assert subject is not None
+        spent_s = self._spent_s()
         self.activity = Activity.IDLE
         self._experiment = None
         run = Run(
@@ -236,14 +248,21 @@ class Runner(QObject):
             experiment=experiment.name,
             depth=subject.depth.value,
             at=self._began_at.isoformat(timespec="seconds"),
-            setting=Setting.of(subject.info, model_title(subject.info.path, subject.info.name)),
+            setting=setting_of(subject.info),
             readings=tuple(self._readings),
             is_complete=is_complete,
             failures=_distinct(self._failures),
             other_cores=round(self._others.cores(), 2),
+            seconds=round(spent_s, 1),
+            cost=self._progress.done,
         )
         self.ended.emit(run)
         self.changed.emit()
+
+
+def setting_of(info: ModelInfo) -> Setting:
+    """What a loaded model and this machine are."""
+    return Setting.of(info, model_title(info.path, info.name))
 
 
 def _distinct(sentences: Sequence[str]) -> tuple[str, ...]:

@@ -7,13 +7,16 @@ from PySide6.QtCore import QDateTime, QLocale
 
 from app.experiments import caching, capacity, chunks, guessing, precision, prompt_length, streams
 from app.experiments.answer_length import ITL
+from app.experiments.foretell import Foretold
 from app.experiments.runs import Run, Setting
 from app.experiments.trials import Depth, Text
 from ui.charts.figures import Kind
 from ui.experiments.rows import DepthRow, ExperimentRow
 from ui.i18n import locale, mark, tr
+from ui.widgets.about_time import about_time
 
 SEPARATOR = " \u00b7 "
+_COARSE_S = 5  # a guess says no single seconds
 _TITLES: Mapping[str, tuple[str, str]] = {
     "cache": (
         mark("What is the cache for?"),
@@ -99,12 +102,29 @@ def experiment_row(name: str) -> ExperimentRow:
     return ExperimentRow(name, tr(title), tr(line))
 
 
-def depth_rows() -> tuple[DepthRow, ...]:
-    """How thorough a run may be."""
-    return (
-        DepthRow(Depth.QUICK.value, tr("Quick, about a minute")),
-        DepthRow(Depth.FULL.value, tr("Thorough, some minutes")),
+def depth_words(depth: str) -> str:
+    """How thorough a run is."""
+    return tr("Quick") if depth == Depth.QUICK.value else tr("Thorough")
+
+
+def depth_rows(foretold: Mapping[Depth, Foretold] | None = None) -> tuple[DepthRow, ...]:
+    """How thorough a run may be, and how long that takes as far as it is foretold."""
+    known = foretold or {}
+    return tuple(_depth_row(depth, known.get(depth)) for depth in Depth)
+
+
+def _depth_row(depth: Depth, foretold: Foretold | None) -> DepthRow:
+    words = depth_words(depth.value)
+    if foretold is None:
+        return DepthRow(depth.value, words)
+    seconds = max(_COARSE_S, _COARSE_S * round(foretold.seconds / _COARSE_S))
+    note = (
+        tr("How long it takes is told by the last run here.")
+        if foretold.is_measured
+        else tr("How long it takes is estimated from the model's size.")
     )
+    shown = tr("{depth}, {time}", depth=words, time=about_time(seconds))
+    return DepthRow(depth.value, shown, note)
 
 
 def series_words(series: str) -> str:
@@ -181,6 +201,6 @@ def names_of(first: Run, second: Run) -> tuple[str, str]:
     for run, parts in ((first, one), (second, other)):
         shown = [parts[name] for name in names[:2]]
         if first.depth != second.depth:
-            shown.append(next(d.words for d in depth_rows() if d.name == run.depth))
+            shown.append(depth_words(run.depth))
         words.append(SEPARATOR.join(shown))
     return words[0], words[1]
