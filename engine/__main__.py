@@ -4,10 +4,13 @@ Parses arguments and hands over; torch is imported only when a command runs.
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 
+from engine.api import Failure
 from engine.cli.arguments import parse
 from engine.errors import EngineError
 
@@ -23,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except EngineError as error:
+        if getattr(options, "json", False):  # a program that reads this tells it in its own words
+            print(json.dumps({"failure": asdict(_failure(error))}), file=sys.stderr)
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -30,6 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader left, for example `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _failure(error: EngineError) -> Failure:
+    """What the engine's core reported, where that is what failed."""
+    reported = getattr(error, "failure", None)
+    return reported if isinstance(reported, Failure) else Failure.of(error)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from app.store.errors import (
     failure_of,
 )
 from engine.api import Failure
+from engine.errors import EngineError, InvalidRequestError
 from ui.failures import sentence
 from ui.i18n import tr
 
@@ -40,6 +41,18 @@ def words_for(failure: Failure) -> str:
             reason=details["reason"],
         )
     return sentence(failure)
+
+
+def words_of_program(failure: Failure) -> str:
+    """The same of a program that measures: no message and no text of an answer is concerned."""
+    if failure.code == InvalidRequestError.code and "reason" in failure.details:
+        return tr(
+            "It cannot be measured with these settings ({reason}). Nothing was changed.",
+            reason=failure.details["reason"],
+        )
+    if failure.code == EngineError.code:
+        return tr("It could not be measured. The engine says: {reason}", reason=failure.message)
+    return words_for(failure)
 
 
 def words_for_error(error: Exception) -> str:

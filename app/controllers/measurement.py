@@ -12,7 +12,14 @@ from collections.abc import Sequence
 import psutil
 from PySide6.QtCore import QObject, QProcess, Signal, Slot
 
-from app.quality.evaluation import engine_folder, progress_in, result_in, sentence_in
+from app.controllers.failures import words_of_program
+from app.quality.evaluation import (
+    engine_folder,
+    failure_in,
+    progress_in,
+    result_in,
+    sentence_in,
+)
 
 _NICENESS = 10
 _MAX_LINES = 200
@@ -24,7 +31,8 @@ class Measurement(QObject):
     """Runs one program at a time.
 
     ``measured``: its result and the seconds it took. ``failed``: why there is none, in the
-    program's words, which may be empty. Neither follows ``cancel``.
+    reader's language where the program tells of a known failure, else in its own words, which may
+    be empty. Neither follows ``cancel``.
     """
 
     progressed = Signal(float)
@@ -123,7 +131,9 @@ class Measurement(QObject):
         if result and code == 0:
             self.measured.emit(result, time.monotonic() - self._began_s)
         else:
-            self.failed.emit(sentence_in([*self._lines, _text(self._rest)]))
+            lines = [*self._lines, _text(self._rest)]
+            failure = failure_in(lines)
+            self.failed.emit(sentence_in(lines) if failure is None else words_of_program(failure))
 
     @Slot(QProcess.ProcessError)
     def _on_error(self, error: QProcess.ProcessError) -> None:

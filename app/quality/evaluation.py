@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.api import Failure
+
 # the frozen app is one program; with this word first it is the engine, see app/__main__.py
 ENGINE_WORD = "--engine"
 
@@ -44,6 +46,17 @@ def sentence_in(lines: Sequence[str]) -> str:
     """The last line that is words, for a person: why the program ended."""
     words = (line.strip() for line in reversed(lines) if not _object(line))
     return next((line for line in words if line), "")
+
+
+def failure_in(lines: Sequence[str]) -> Failure | None:
+    """The failure that these lines tell with its figures; None where none does."""
+    for line in reversed(lines):
+        told = _object(line).get("failure")
+        if isinstance(told, dict) and {"code", "message"} <= told.keys():
+            details = told.get("details")
+            known = details if isinstance(details, dict) else {}
+            return Failure(str(told["code"]), str(told["message"]), known)
+    return None
 
 
 def result_in(text: str) -> dict[str, Any]:

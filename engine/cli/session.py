@@ -35,6 +35,7 @@ class ReportedFailureError(EngineError):
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message, **failure.details)
+        self.failure = failure
 
 
 @dataclass(slots=True)

@@ -884,6 +884,14 @@
       <translation>该文件属于其他程序，应由那个程序删除。</translation>
     </message>
     <message>
+      <source>It cannot be measured with these settings ({reason}). Nothing was changed.</source>
+      <translation>用这些设置无法测量（{reason}）。没有更改任何内容。</translation>
+    </message>
+    <message>
+      <source>It could not be measured. The engine says: {reason}</source>
+      <translation>未能测量。引擎的说明：{reason}</translation>
+    </message>
+    <message>
       <source>It does not pay here at present, so it is resting.</source>
       <translation>目前在这里不划算，已暂停猜测。</translation>
     </message>
@@ -1470,6 +1478,10 @@
     <message>
       <source>Part of the model does not fit on the graphics card: reading it from the computer's memory takes {share:.0%} of each token.</source>
       <translation>模型有一部分放不进显卡：从内存读取它占去每个 token {share:.0%} 的时间。</translation>
+    </message>
+    <message>
+      <source>Part, in ms</source>
+      <translation>部分（毫秒）</translation>
     </message>
     <message>
       <source>Parts of the first token</source>
@@ -3100,8 +3112,8 @@
       <translation>预填充 {rate}</translation>
     </message>
     <message>
-      <source>prompt (ms)</source>
-      <translation>提示 (ms)</translation>
+      <source>prompt</source>
+      <translation>提示词</translation>
     </message>
     <message>
       <source>prose</source>
@@ -3258,10 +3270,6 @@
     <message>
       <source>token</source>
       <translation>token</translation>
-    </message>
-    <message>
-      <source>token (ms)</source>
-      <translation>token (ms)</translation>
     </message>
     <message>
       <source>token {n}: {ms} ms, {cause}</source>

@@ -166,6 +166,15 @@ def test_failures_are_one_sentence(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
+def test_who_reads_json_is_told_the_failure_with_its_figures(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing.gguf")
+    done = engine("bench", "--model", missing, "--json", code=1)
+    line, sentence = done.stderr.splitlines()
+    failure = json.loads(line)["failure"]
+    assert (failure["code"], failure["message"]) == ("model_missing", sentence)
+    assert failure["details"] == {"path": missing}
+
+
 def test_bad_arguments_end_with_code_2() -> None:
     done = engine("chat", code=2)
     assert "--model" in done.stderr

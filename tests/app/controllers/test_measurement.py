@@ -1,5 +1,6 @@
 """A program is started, heard and stopped; nothing is left running."""
 
+import json
 import sys
 
 import psutil
@@ -62,6 +63,42 @@ def test_the_programs_own_sentence_is_the_reason(measure, qtbot):
         measurement.start([])
     assert failed.args == ["Zu groß für diesen Rechner."]
     assert not measurement.is_running
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (
+            {
+                "code": "out_of_memory",
+                "message": "x",
+                "details": {"needed": 2048, "available": 1024},
+            },
+            (
+                "This needs 2.0 KiB of memory and 1.0 KiB is free. Choose a shorter context, a "
+                "smaller precision or a smaller model."
+            ),
+        ),
+        (
+            {"code": "invalid_request", "message": "x", "details": {"reason": "too long"}},
+            "It cannot be measured with these settings (too long). Nothing was changed.",
+        ),
+        (
+            {"code": "engine_fault", "message": "No numbers."},
+            "It could not be measured. The engine says: No numbers.",
+        ),
+        ({"code": "of a later version", "message": "Its own words."}, "Its own words."),
+        ({"code": "out_of_memory", "message": "Without its figures."}, "Without its figures."),
+    ],
+)
+def test_a_known_failure_is_told_in_the_readers_words(measure, qtbot, failure, words):
+    line = json.dumps({"failure": failure})
+    measurement = measure(
+        f"import sys; print({line!r}, file=sys.stderr); sys.exit('Other words.')"
+    )
+    with qtbot.waitSignal(measurement.failed) as failed:
+        measurement.start([])
+    assert failed.args == [words]
 
 
 def test_a_program_without_a_result_has_failed(measure, qtbot):

@@ -8,10 +8,12 @@ from app.quality.evaluation import (
     engine_command,
     engine_folder,
     evaluation_arguments,
+    failure_in,
     progress_in,
     result_in,
     sentence_in,
 )
+from engine.api import Failure
 from engine.cli.arguments import parse
 
 
@@ -54,6 +56,16 @@ def test_the_last_progress_counts():
 def test_the_last_words_are_the_reason():
     assert sentence_in(["first", "Too large.", '{"progress": 0.5}', " "]) == "Too large."
     assert sentence_in([]) == ""
+
+
+def test_a_failure_with_its_figures():
+    told = (
+        '{"failure": {"code": "out_of_memory", "message": "Too large.", "details": {"needed": 2}}}'
+    )
+    assert failure_in(["first", told, "Too large."]) == Failure(
+        "out_of_memory", "Too large.", {"needed": 2}
+    )
+    assert failure_in(["Too large.", '{"failure": 3}', '{"failure": {"code": "x"}}']) is None
 
 
 def test_the_result_is_one_object():
