@@ -15,14 +15,14 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop
 class FactGrid(QWidget):
     """As many rows and columns as its table has; a figure is never cut."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, name: str, parent: QWidget | None = None, *, gap: int = 12) -> None:
         super().__init__(parent)
         self._name = name
         self._table: Table | None = None
         self._cells: list[list[QLabel]] = []
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(12)
+        self._grid.setHorizontalSpacing(gap)
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnStretch(0, 1)
         self.setAccessibleName(name)

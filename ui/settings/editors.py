@@ -7,11 +7,12 @@ Knows one ``Field``; no page, no storage.
 from abc import abstractmethod
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QSizePolicy,
@@ -110,14 +111,35 @@ class ChoiceEditor(Editor):
         self.value_changed.emit(self._box.itemData(row))
 
 
+class _BoxWords(QLabel):
+    """What stands beside a box: it wraps, which a box's own text does not, and is part of it."""
+
+    pressed = Signal()
+
+    def __init__(self, words: str, parent: QWidget) -> None:
+        super().__init__(words, parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+
+    @override
+    def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
+        if ev.button() is Qt.MouseButton.LeftButton and self.rect().contains(
+            ev.position().toPoint()
+        ):
+            self.pressed.emit()
+
+
 class SwitchEditor(Editor):
     """Yes or no."""
 
     def __init__(self, field: Field, parent: QWidget | None = None) -> None:
         super().__init__(field, parent)
-        self._box = QCheckBox(tr(field.label), self)
+        self._box = QCheckBox(self)
         self._box.clicked.connect(self._on_clicked)
-        self._row.addWidget(self._box, 1)
+        words = _BoxWords(tr(field.label), self)
+        words.pressed.connect(self._box.click)
+        self._row.addWidget(self._box, 0, Qt.AlignmentFlag.AlignTop)
+        self._row.addWidget(words, 1)
         self._name(self._box)
 
     @override

@@ -1,6 +1,6 @@
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 
 from ui.settings.editors import ChoiceEditor, MultilineEditor, SwitchEditor, TextEditor
 from ui.settings.fields import Choice, Field
@@ -53,6 +53,11 @@ def test_switches(qtbot):
     assert editor.input_widget().isChecked()
     editor.input_widget().click()
     assert values == [False]
+    words = editor.findChild(QLabel)
+    qtbot.mouseClick(words, Qt.MouseButton.LeftButton)  # the words are a part of the box
+    assert values == [False, True]
+    assert words.wordWrap()
+    assert editor.input_widget().accessibleName() == words.text()
 
 
 @pytest.mark.parametrize(("field", "empty"), [(STOP, None), (NAME, "")])

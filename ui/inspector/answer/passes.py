@@ -101,7 +101,7 @@ def parts_table(profile: PassProfile) -> Table:
         share_words(1_000),
     )
     rows.append((tr("all"), *totals))
-    headings = (tr("Part"), tr("token (ms)"), "%", tr("prompt (ms)"), "%")
+    headings = (tr("Part, in ms"), tr("token"), "%", tr("prompt"), "%")
     return Table(headings, tuple(rows), tuple(rows))
 
 

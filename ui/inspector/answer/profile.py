@@ -4,10 +4,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from engine.api.profile import PassProfile
-from ui.charts.chart_table import ChartTable
 from ui.i18n import tr
 from ui.inspector.answer.pass_chart import PassChart
 from ui.inspector.answer.passes import decode_pass, parts_table, prefill_pass
+from ui.inspector.fact_grid import FactGrid
 from ui.theme import ThemeSource, set_look
 
 
@@ -33,7 +33,7 @@ class ProfileSection(QWidget):
         self._words.hide()
         self.decode = PassChart(themes, self)
         self.prefill = PassChart(themes, self)
-        self.table = ChartTable(tr("Time of each part of the model"), self)
+        self.table = FactGrid(tr("Time of each part of the model"), self, gap=8)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
