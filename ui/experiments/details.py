@@ -147,11 +147,10 @@ class Details(QWidget):
         for above in (self._title, self._line):
             column.addWidget(above)
         column.addLayout(controls)
-        for result in (self._progress, self._words, self._sentence, self.figures):
+        for result in (self._progress, self._words, self._sentence, self._notes, self.figures):
             column.addWidget(result)
         column.addLayout(tools)
-        for below in (self._notes, self.past):
-            column.addWidget(below)
+        column.addWidget(self.past)
         column.addStretch(1)
         area = QScrollArea(self)
         area.setWidgetResizable(True)
