@@ -1,9 +1,12 @@
 """The few tokens a sampled draw can choose from, found without sorting the vocabulary.
 
 NumPy on one row of host memory: its single-threaded passes cost less here than waking the
-matrix threads up. Agrees with ``engine.sampling.steps``.
+matrix threads up. Each pass over the vocabulary counts. One finds the maxima of groups of tokens:
+the largest of all, and which groups hold the tokens above any bound. More are only needed where
+top-p depends on the weights of all tokens. Agrees with ``engine.sampling.steps``.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,69 +15,156 @@ import numpy.typing as npt
 from engine.api import SamplingParams
 
 Row = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int64]
 
-# (tokens wanted, group size): the widest first cut that is still far cheaper than a sort, then a
-# wider one for flat distributions, before everything is sorted.
-_CUTS = ((256, 64), (2048, 8))
+_GROUP = 64
+_FEW_TOKENS = 4_096  # of so many each is its own group
+_FEW_GROUPS = 8  # where one in so many holds a wanted token, only these are looked at
+# Tokens wanted: the widest cut that is still far cheaper than a sort.
+_WANTED, _WANTED_OF_TOP_K = 256, 64
+# A wider cut for flat distributions, before everything is sorted: tokens wanted, and their group.
+_WIDE_WANTED, _WIDE_GROUP = 2_048, 8
+# What sums and bounds of float32 weights may be off by, and more.
+_ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """Kept tokens, likeliest first: ``ids`` int64 [n], ``weights`` float64 [n], not normalised."""
 
-    ids: npt.NDArray[np.int64]
+    ids: Ids
     weights: npt.NDArray[np.float64]
 
     def choose(self, uniform: float) -> int:
         """The token at quantile ``uniform`` of [0, 1), by inverse cumulative distribution."""
         cumulative = self.weights.cumsum()
-        place = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
+        place = int(cumulative.searchsorted(uniform * cumulative[-1], side="right"))
         return int(self.ids[min(place, len(self.ids) - 1)])
 
 
-def find_candidates(logits: Row, params: SamplingParams) -> Candidates:
+class Peaks:
+    """Logits, float32 [V], and the largest of each group of them.
+
+    ``scratch``, float32 [V], is written to when all weights are added up.
+
+    ::
+
+        logits   [0 ..... n)[n ..... 2n) ... [(group - 1) n ..... group n) [rest, fewer than group]
+        maxima   [0 ..... n)      the largest of all i, n + i, 2n + i, ...
+    """
+
+    __slots__ = ("_group", "_logits", "_maxima", "_rest", "_scratch", "best")
+
+    def __init__(self, logits: Row, scratch: Row | None = None, group: int = _GROUP) -> None:
+        self._group = group = group if len(logits) > _FEW_TOKENS else 1
+        self._logits = logits
+        self._scratch = scratch
+        num_groups = len(logits) // group
+        self._rest = num_groups * group
+        self._maxima = np.maximum.reduce(logits[: self._rest].reshape(group, num_groups), axis=0)
+        best = float(self._maxima.max())
+        if self._rest < len(logits):
+            best = float(np.maximum(logits[self._rest :].max(), best))  # NaN stays NaN
+        self.best: float = best
+
+    def largest(self, wanted: int) -> Ids | None:
+        """All tokens above a bound that at least ``wanted`` reach; None if groups are too few.
+
+        The bound is the ``wanted``-th largest maximum: that many groups hold a token that reaches
+        it.
+        """
+        num_groups = len(self._maxima)
+        if num_groups <= wanted:
+            return None
+        return self.above(np.partition(self._maxima, num_groups - wanted)[num_groups - wanted])
+
+    def above(self, bound: np.float32) -> Ids:
+        """The tokens that reach ``bound``, in the order of their ids."""
+        groups = (self._maxima >= bound).nonzero()[0]
+        if self._group == 1:
+            return groups
+        num_groups = len(self._maxima)
+        if len(groups) * _FEW_GROUPS > num_groups:
+            return (self._logits >= bound).nonzero()[0]
+        grid = self._logits[: self._rest].reshape(self._group, num_groups)
+        rows, columns = (grid.take(groups, axis=1) >= bound).nonzero()
+        ids = rows * num_groups + groups[columns]
+        if self._rest == len(self._logits):
+            return ids
+        rest = (self._logits[self._rest :] >= bound).nonzero()[0]
+        return np.concatenate((ids, rest + self._rest))
+
+    def weight_below(self, bound: np.float32, temperature: float) -> float:
+        """What tokens that do not reach ``bound`` weigh at least: the largest of each group."""
+        return float(_weights(self._maxima[self._maxima < bound], self.best, temperature).sum())
+
+    def total_weight(self, temperature: float) -> float:
+        """What the probabilities of all tokens, relative to the likeliest, add up to."""
+        weights = np.subtract(self._logits, np.float32(self.best), out=self._scratch)
+        np.divide(weights, np.float32(temperature), out=weights)
+        return float(np.exp(weights, out=weights).sum())
+
+
+def find_candidates(logits: Row, params: SamplingParams, peaks: Peaks | None = None) -> Candidates:
     """What the filters leave of ``logits`` (float32 [V]) at the given temperature.
 
-    In this order: typical, top-k, top-p, min-p.
+    In this order: typical, top-k, top-p, min-p. ``peaks``: those of the logits, where known.
     """
-    best = float(logits.max())
     if params.typical_p < 1:
-        logits = _typical(logits, best, params)
-        best = float(logits.max())
+        best = float(logits.max()) if peaks is None else peaks.best
+        logits, peaks = _typical(logits, best, params), None
+    if peaks is None:
+        peaks = Peaks(logits)
     if not params.top_k and params.top_p >= 1 and params.min_p <= 0:
         left = np.flatnonzero(logits > -np.inf)
-        return Candidates(left, _weights(logits[left], best, params.temperature))
+        return Candidates(left, _weights(logits[left], peaks.best, params.temperature))
+    is_by_min_p = params.min_p > 0 and not (params.top_k and params.top_p < 1)
+    if is_by_min_p and (found := _above_min_p(logits, params, peaks)) is not None:
+        return found
     total = None
     if not params.top_k and params.top_p < 1:
-        total = _total_weight(logits, best, params.temperature)
-    for wanted, group in _CUTS:
-        ids = _largest(logits, max(wanted, params.top_k), group)
-        if ids is not None:
-            found = _filter(logits, ids, params, best, total)
-            if found is not None:
-                return found
-    found = _filter(logits, np.arange(len(logits)), params, best, total)
+        total = peaks.total_weight(params.temperature)
+    ids = peaks.largest(max(_WANTED_OF_TOP_K, params.top_k) if params.top_k else _WANTED)
+    found = None if ids is None else _filter(logits, ids, params, peaks.best, total)
+    if found is None:
+        ids = Peaks(logits, group=_WIDE_GROUP).largest(max(_WIDE_WANTED, params.top_k))
+        found = None if ids is None else _filter(logits, ids, params, peaks.best, total)
+    if found is None:
+        found = _filter(logits, np.arange(len(logits)), params, peaks.best, total)
     assert found is not None, "the whole vocabulary decides every filter"
     return found
 
 
-def _largest(logits: Row, wanted: int, group: int) -> npt.NDArray[np.int64] | None:
-    """All tokens above a bound that at least ``wanted`` tokens reach; None if groups are too few.
+def _above_min_p(logits: Row, params: SamplingParams, peaks: Peaks) -> Candidates | None:
+    """What min-p, with top-k or with top-p, leaves; None where min-p keeps too many to sort.
 
-    The bound is the ``wanted``-th largest of the groups' maxima: that many groups hold a token
-    that reaches it.
+    Top-p takes none of them away where those before the last do not even reach its part of what
+    some tokens weigh: so the weights of all are added up only where it does, or nearly.
     """
-    num_groups = len(logits) // group
-    if num_groups <= wanted:
+    lowest = peaks.best + params.temperature * (math.log(params.min_p) - _ROUNDING)
+    bound = np.float32(lowest - abs(peaks.best) * _ROUNDING)
+    ids = peaks.above(bound)
+    if len(ids) > _WIDE_WANTED:
         return None
-    maxima = logits[: num_groups * group].reshape(group, num_groups).max(axis=0)
-    bound = np.partition(maxima, num_groups - wanted)[num_groups - wanted]
-    return np.flatnonzero(logits >= bound)
+    values = logits[ids]
+    order = (-values).argsort(kind="stable")[: params.top_k or None]
+    ids = ids[order]
+    weights = _weights(values[order], peaks.best, params.temperature)
+    num_kept = max(1, int(np.count_nonzero(weights >= params.min_p)))
+    if params.top_p < 1:
+        cumulative = weights.cumsum()
+        before = cumulative - weights
+        least = float(before[num_kept - 1]) / (params.top_p * (1 - _ROUNDING))
+        known = float(cumulative[-1])
+        if known <= least and known + peaks.weight_below(bound, params.temperature) <= least:
+            reach = params.top_p * peaks.total_weight(params.temperature)
+            num_kept = max(1, min(num_kept, int(before.searchsorted(reach, side="left"))))
+    return Candidates(ids[:num_kept], weights[:num_kept])
 
 
 def _filter(
     logits: Row,
-    ids: npt.NDArray[np.int64],
+    ids: Ids,
     params: SamplingParams,
     best: float,
     total: float | None,
@@ -113,12 +203,6 @@ def _typical(logits: Row, best: float, params: SamplingParams) -> Row:
     kept = np.full_like(logits, -np.inf)
     kept[order[:num_kept]] = logits[order[:num_kept]]
     return kept
-
-
-def _total_weight(logits: Row, best: float, temperature: float) -> float:
-    scratch = logits - np.float32(best)
-    np.divide(scratch, np.float32(temperature), out=scratch)
-    return float(np.exp(scratch, out=scratch).sum())
 
 
 def _weights(logits: Row, best: float, temperature: float) -> npt.NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """Logits to tokens for one batch. Knows rows and parameters, nothing of models or schedules."""
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -9,7 +10,7 @@ import torch
 from engine.api import SamplingParams
 from engine.errors import EngineError
 from engine.sampling.adjustment import adjusted, is_plain
-from engine.sampling.candidates import Row, find_candidates
+from engine.sampling.candidates import Peaks, Row, find_candidates
 from engine.sampling.constraint import TokenConstraint
 from engine.sampling.params import is_greedy
 from engine.sampling.uniform import uniform
@@ -47,8 +48,12 @@ class SamplingRow(Protocol):
 class Sampler:
     """Chooses one token a row.
 
-    A draw depends on the row's logits, seed and sample index alone, never on its neighbours.
+    A draw depends on the row's logits, seed and sample index alone, never on its neighbours. For
+    one thread at a time.
     """
+
+    def __init__(self) -> None:
+        self._scratch: Row = np.empty(0, dtype=np.float32)
 
     def sample(self, logits: torch.Tensor, chunks: Sequence[SamplingRow]) -> list[int]:
         """Choose from float32 [R, V]; ``chunks`` are in the logits' order, R of them.
@@ -56,32 +61,50 @@ class Sampler:
         Does not modify ``logits``. Raises EngineError when the model produced no numbers.
         """
         assert len(chunks) == logits.shape[0], "one row a choice"
-        if logits.device.type != "cpu" and all(_is_plain_greedy(row) for row in chunks):
-            best = logits.max(dim=-1)  # only the choices need to leave the device
-            if not bool(best.values.isfinite().all()):
-                raise _no_numbers()
-            return [int(token) for token in best.indices.tolist()]
+        if all(map(_is_plain_greedy, chunks)):
+            return _likeliest(logits)
         host = logits.cpu().numpy()
-        return [_choose(host[index], row) for index, row in enumerate(chunks)]
+        if len(self._scratch) != host.shape[1]:
+            self._scratch = np.empty(host.shape[1], dtype=np.float32)
+        return [_choose(host[index], row, self._scratch) for index, row in enumerate(chunks)]
 
 
 def _is_plain_greedy(row: SamplingRow) -> bool:
     return is_greedy(row.params) and row.constraint is None and is_plain(row.params)
 
 
-def _choose(logits: Row, row: SamplingRow) -> int:
+def _likeliest(logits: torch.Tensor) -> list[int]:
+    """The likeliest token of each row; of equals the first."""
+    if logits.device.type == "cpu":
+        host = logits.numpy()
+        tokens = host.argmax(axis=-1)
+        is_sound = bool(np.isfinite(host[np.arange(len(host)), tokens]).all())
+        choices: list[int] = tokens.tolist()
+    else:
+        best = logits.max(dim=-1)  # only the choices need to leave the device
+        is_sound = bool(best.values.isfinite().all())
+        choices = best.indices.tolist()
+    if not is_sound:
+        raise _no_numbers()
+    return choices
+
+
+def _choose(logits: Row, row: SamplingRow, scratch: Row) -> int:
     params = row.params
     if not is_plain(params) or row.constraint is not None:
         output = row.known_ids[len(row.known_ids) - row.sample_index :]
         logits = adjusted(logits, params, row.known_ids, output)
         if row.constraint is not None:
             logits = _constrained(logits, row.constraint, output)
-    best = int(logits.argmax())
-    if not np.isfinite(logits[best]):
-        raise _no_numbers()
     if is_greedy(params):
-        return best
-    return find_candidates(logits, params).choose(uniform(row.seed, row.sample_index))
+        likeliest = int(logits.argmax())
+        if not math.isfinite(logits[likeliest]):
+            raise _no_numbers()
+        return likeliest
+    peaks = Peaks(logits, scratch)
+    if not math.isfinite(peaks.best):
+        raise _no_numbers()
+    return find_candidates(logits, params, peaks).choose(uniform(row.seed, row.sample_index))
 
 
 def _constrained(logits: Row, constraint: TokenConstraint, output: Sequence[int]) -> Row:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.api import SamplingParams
-from engine.sampling.candidates import find_candidates
+from engine.sampling.candidates import Peaks, _filter, find_candidates
 from engine.sampling.steps import distribution
 
 
@@ -47,6 +47,71 @@ def _check(logits: np.ndarray, params: SamplingParams) -> None:
 )
 def test_fast_equals_slow(vocab: int, spread: float, params: SamplingParams) -> None:
     _check(_row(vocab, spread, seed=vocab), params)
+
+
+def _whole(logits: np.ndarray, params: SamplingParams) -> tuple[list[int], list[float]]:
+    """By sorting the whole vocabulary, in the numbers of the fast way."""
+    best = float(logits.max())
+    scaled = (logits - np.float32(best)) / np.float32(params.temperature)
+    total = None if params.top_k else float(np.exp(scaled).sum())
+    found = _filter(logits, np.arange(len(logits)), params, best, total)
+    assert found is not None
+    return found.ids.tolist(), found.weights.tolist()
+
+
+FILTERS = st.builds(
+    SamplingParams,
+    temperature=st.sampled_from([1e-5, 0.1, 0.7, 1.0, 1.7, 50.0]),
+    top_k=st.sampled_from([0, 0, 1, 40, 300, 10_000]),
+    top_p=st.sampled_from([0.001, 0.3, 0.9, 0.99, 1.0]),
+    min_p=st.sampled_from([0.0, 1e-6, 0.02, 0.05, 0.5, 1.0]),
+).filter(lambda params: params.top_k or params.top_p < 1 or params.min_p)
+SPREADS = st.sampled_from([0.001, 0.5, 2.0, 6.0, 30.0])
+
+
+@given(
+    vocab=st.sampled_from([1, 63, 4_096, 4_097, 9_001, 49_152, 49_159]),
+    spread=SPREADS,
+    shift=st.sampled_from([0.0, -300.0, 40.0]),
+    seed=st.integers(0, 2**32 - 1),
+    params=FILTERS,
+)
+def test_no_cut_changes_what_is_kept(
+    vocab: int, spread: float, shift: float, seed: int, params: SamplingParams
+) -> None:
+    logits = _row(vocab, spread, seed) + np.float32(shift)
+    found = find_candidates(logits, params, Peaks(logits, np.empty_like(logits)))
+    assert (found.ids.tolist(), found.weights.tolist()) == _whole(logits, params)
+
+
+@given(levels=st.sampled_from([1, 3, 50]), seed=st.integers(0, 2**32 - 1), params=FILTERS)
+def test_nor_among_ties(levels: int, seed: int, params: SamplingParams) -> None:
+    logits = np.round(_row(9_001, levels, seed)).astype(np.float32)
+    found = find_candidates(logits, params)
+    assert (found.ids.tolist(), found.weights.tolist()) == _whole(logits, params)
+
+
+@pytest.mark.parametrize("vocab", [5, 4_097, 4_159])
+@pytest.mark.parametrize("place", [0, -1])
+def test_one_that_is_no_number_is_the_largest(vocab: int, place: int) -> None:
+    logits = _row(vocab, 1.0, 0)
+    assert Peaks(logits).best == logits.max()
+    logits[place] = np.nan
+    assert np.isnan(Peaks(logits).best)
+
+
+def test_tokens_that_are_ruled_out_are_never_kept() -> None:
+    logits = np.full(9_001, -np.inf, dtype=np.float32)
+    logits[[17, 8_999, 9_000]] = 1.0
+    for params in (
+        SamplingParams(),
+        SamplingParams(top_k=40),
+        SamplingParams(min_p=0),
+        SamplingParams(min_p=0, top_k=40, top_p=1),
+        SamplingParams(min_p=0, top_p=1),
+    ):
+        weighty = find_candidates(logits, params)
+        assert weighty.ids[weighty.weights > 0].tolist() == [17, 8_999, 9_000]
 
 
 @given(
