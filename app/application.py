@@ -14,10 +14,8 @@ from typing_extensions import override
 
 from app.controllers.answers import Answers
 from app.controllers.chat import ChatController
-from app.controllers.downloads import DownloadsController
 from app.controllers.failures import words_for, words_for_error
 from app.controllers.kept_caches import KeptCaches
-from app.controllers.library import LibraryController
 from app.controllers.meters import MetersController
 from app.controllers.model import ModelController
 from app.controllers.precision import PrecisionController
@@ -25,6 +23,8 @@ from app.controllers.services import Services
 from app.controllers.settings import SettingsController
 from app.controllers.sidebar import SidebarController
 from app.conversations import Conversation
+from app.late.library import LateLibrary
+from app.late.parts import LateParts
 from app.store.store import OpenReport
 from ui.i18n import tr, tr_n
 from ui.main_window import MainWindow
@@ -55,8 +55,7 @@ class Controllers:
     sidebar: SidebarController
     settings: SettingsController
     meters: MetersController
-    library: LibraryController
-    downloads: DownloadsController
+    library: LateLibrary
     precision: PrecisionController
     kept_caches: KeptCaches
 
@@ -69,12 +68,14 @@ class Application(QObject):
         window: MainWindow,
         services: Services,
         controllers: Controllers,
+        parts: LateParts,
         options: StartOptions,
     ) -> None:
         super().__init__(window)
         self.window = window
         self.services = services
         self.controllers = controllers
+        self.parts = parts
         self._options = options
         self._has_begun = False
         self._is_closed = False
@@ -110,6 +111,12 @@ class Application(QObject):
         )
         self.services.bridge.start()
         self.controllers.model.reload()
+        self.parts.begin(self._is_idle)
+
+    def _is_idle(self) -> bool:
+        """Whether neither a load nor an answer wants the time that making more would take."""
+        controllers = self.controllers
+        return not (controllers.model.is_loading or controllers.answers.generating())
 
     def _on_store_open(self, report: OpenReport) -> None:
         words = self._words_about_last_run(report)
@@ -175,13 +182,14 @@ class Application(QObject):
             return True
         self._is_closed = True
         self._painted.stop()
+        self.parts.stop()
         services, controllers = self.services, self.controllers
         self.window.close()
         controllers.chat.close()
         controllers.settings.close()
         controllers.answers.stop_all()
         controllers.answers.save()
-        controllers.downloads.close()
+        controllers.library.stop_downloads()
         controllers.precision.close()
         has_engine_ended = services.bridge.close(ENGINE_TIMEOUT_S)
         has_library_ended = controllers.library.close(LIBRARY_TIMEOUT_S)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.application import Application, Controllers, StartOptions
@@ -14,24 +14,14 @@ from app.controllers.answers import Answers
 from app.controllers.appearance import Appearance
 from app.controllers.branches import BranchController
 from app.controllers.chat import ChatController
-from app.controllers.downloads import DownloadsController
-from app.controllers.experiments.bench import Bench
-from app.controllers.experiments.controller import ExperimentsController
-from app.controllers.experiments.runner import Runner
-from app.controllers.inspector.answer import AnswerInspector
-from app.controllers.inspector.cache import CacheInspector
 from app.controllers.inspector.diagnosis import DiagnosisController
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.inspector.kept_reports import KeptReports
-from app.controllers.inspector.kv_quality import KVQuality
-from app.controllers.inspector.machine import MachineInspector
-from app.controllers.inspector.model_profile import ModelProfileController
+from app.controllers.inspector.latest import LatestStats
 from app.controllers.inspector.paints import PaintNotes
 from app.controllers.inspector.remedies import Remedies
 from app.controllers.inspector.sources import InspectorSources
-from app.controllers.inspector.tokens import TokensInspector, TokenSources
 from app.controllers.kept_caches import KeptCaches
-from app.controllers.library import LibraryController
 from app.controllers.library_services import LibraryServices
 from app.controllers.links import LinkController
 from app.controllers.loss_meter import LossMeter
@@ -44,7 +34,10 @@ from app.controllers.precision import PrecisionController
 from app.controllers.services import Services
 from app.controllers.settings import SettingsController
 from app.controllers.sidebar import SidebarController
-from app.experiments.prompts import Prompts
+from app.late.experiments import EXPERIMENTS, ExperimentSources, LateExperiments
+from app.late.inspector import VIEWS, InspectorNeeds, add_views
+from app.late.library import LIBRARY, LateLibrary
+from app.late.parts import LateParts
 from app.paths import Paths, resources_folder
 from app.quality.evaluation import engine_command, evaluation_arguments
 from app.settings.declared import SHOWN_SECTIONS
@@ -61,48 +54,24 @@ from engine.api import (
 )
 from engine.service import EngineService
 from ui.chat.page import ChatPage
-from ui.experiments.page import ExperimentsPage
-from ui.inspector.answer.view import AnswerView
-from ui.inspector.cache.view import CacheView
-from ui.inspector.machine.view import MachineView
 from ui.inspector.page import InspectorPage
-from ui.inspector.tokens.view import TokensView
-from ui.library.page import LibraryPage
 from ui.main_window import MainWindow, Pages
 from ui.meters.live import LiveMeters
 from ui.settings.panel import SettingsPanel
 from ui.settings.precision_panel import PrecisionPanel
 from ui.sidebar.panel import Sidebar
 from ui.theme import ThemeSource
+from ui.widgets.late_page import LatePage
 
 
 @dataclass(frozen=True, slots=True)
 class _Views:
     """What is seen: the window's pages, and the parts of them that have a controller."""
 
+    themes: ThemeSource
     pages: Pages
     chat: ChatPage
     precisions: PrecisionPanel
-    inspector: "_InspectorViews"
-
-
-@dataclass(frozen=True, slots=True)
-class _InspectorViews:
-    """What the Inspector shows, one at a time, in the order of its tabs."""
-
-    answer: AnswerView
-    tokens: TokensView
-    cache: CacheView
-    machine: MachineView
-
-    def by_name(self) -> dict[str, QWidget]:
-        """As the page wants them."""
-        return {
-            "answer": self.answer,
-            "tokens": self.tokens,
-            "cache": self.cache,
-            "machine": self.machine,
-        }
 
 
 class EngineInspector:
@@ -173,14 +142,9 @@ def build(
     chat = ChatController(views.chat, answers, model, services)
     sidebar = SidebarController(views.pages.sidebar, chat, answers, services)
     page_settings = SettingsController(window, views.pages.settings, model, appearance, services)
-    branches = BranchController(views.chat, chat, model, services)
     window.stop_requested.connect(chat.stop)
     window.set_models_folder(str(paths.models))
     library = _library_services(settings, paths, make_tasks)
-    shelves = _make_library(views.pages.library, model, library)
-    for shelf in shelves:
-        window.library_opened.connect(shelf.open)
-        shelf.changed_settings.connect(page_settings.save)
     meter = _loss_meter(views.precisions, library, paths.losses)
     controllers = Controllers(
         answers,
@@ -189,16 +153,16 @@ def build(
         sidebar,
         page_settings,
         MetersController(views.pages.meters, chat, answers, model, services.bridge),
-        *shelves,
+        LateLibrary(views.pages.library, window, views.themes, model, library),
         _make_precision(views, page_settings, model, library, meter),
         KeptCaches(paths.kept_caches, sidebar, answers, model, services),
     )
-    application = Application(window, services, controllers, options)
-    branches.notice.connect(application.notify)
+    application = Application(window, services, controllers, LateParts(window), options)
     answers.save_failed.connect(chat.tell)
     _join(application, views, library)
-    _make_experiments(application, views.pages, meter).keep_in(paths.experiments, library.catalog)
-    _make_inspector(application, views, branches, library, paths.experiments)
+    experiments = _make_experiments(application, views, meter, paths.experiments, library.catalog)
+    _make_inspector(application, views, library, experiments)
+    appearance.apply()
     return application
 
 
@@ -212,10 +176,12 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
         controllers.sidebar,
         controllers.settings,
         controllers.library,
-        controllers.downloads,
         controllers.precision,
     ):
         speaker.notice.connect(application.notify)
+    controllers.library.changed_settings.connect(controllers.settings.save)
+    application.parts.add(LIBRARY, controllers.library.steps())
+    views.pages.library.wanted.connect(application.parts.want)
     LinkController(views.chat)
     views.chat.model_wanted.connect(window.choose_model)
     window.tint_requested.connect(views.chat.toggle_tint)
@@ -227,60 +193,46 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
 def _make_inspector(
     application: Application,
     views: _Views,
-    branches: BranchController,
     library: LibraryServices,
-    experiments: Path,
+    experiments: LateExperiments,
 ) -> None:
-    """Which answer is looked at, and what fills each view."""
-    window, page, bridge = application.window, views.pages.inspector, application.services.bridge
-    inspected = InspectedAnswer(application.controllers.chat, bridge)
+    """Which answer is looked at, and what its views will be filled from."""
+    window, bridge = application.window, application.services.bridge
+    controllers, settings = application.controllers, application.services.settings
+    branches = BranchController(
+        views.chat, controllers.chat, controllers.model, application.services
+    )
+    branches.notice.connect(application.notify)
+    inspected = InspectedAnswer(controllers.chat, bridge)
     views.chat.inspect_requested.connect(inspected.open)
     inspected.opened.connect(window.show_answer)
-    remedies = Remedies(
-        application.controllers.settings,
-        application.services.settings,
-        application.controllers.model,
-        application.controllers.answers,
-    )
-    cards = views.pages.meters.diagnosis, views.inspector.answer.diagnosis
-    DiagnosisController(*cards, application.controllers.chat, inspected, remedies)
+    remedies = Remedies(controllers.settings, settings, controllers.model, controllers.answers)
+    live = views.pages.meters.diagnosis
+    diagnosis = DiagnosisController(live, controllers.chat, inspected, remedies)
     KeptReports(inspected, application.services)
-    PaintNotes(views.chat, application.controllers.answers, bridge)
-    answer = views.inspector.answer
-    AnswerInspector(answer, page, inspected, bridge)
-    ModelProfileController(answer.profile, inspected, application.controllers.model, bridge)
+    PaintNotes(views.chat, controllers.answers, bridge)
     sources = InspectorSources(
         inspected,
-        application.controllers.sidebar,
-        application.controllers.model,
-        application.controllers.settings,
-        application.services.settings,
+        LatestStats(bridge),
+        controllers.sidebar,
+        controllers.model,
+        controllers.settings,
+        settings,
         bridge,
     )
-    watch = application.controllers.precision.watch
-    rates = MachineRates(Measurement(engine_command(), watch), watch)
-    quality = KVQuality(experiments, library.catalog, page)
-    CacheInspector(views.inspector.cache, page, sources, quality)
-    loss_requested = views.inspector.cache.loss_requested
-    loss_requested.connect(partial(views.pages.experiments.choose, "kv"))
-    loss_requested.connect(window.show_experiments)
-    MachineInspector(views.inspector.machine, page, sources, rates, library)
-    _fill_tokens(application, views, inspected, branches)
-
-
-def _fill_tokens(
-    application: Application, views: _Views, inspected: InspectedAnswer, branches: BranchController
-) -> None:
-    controllers, services = application.controllers, application.services
-    sources = TokenSources(
-        controllers.chat,
+    watch = controllers.precision.watch
+    needs = InspectorNeeds(
+        views.pages.inspector,
+        views.themes,
+        sources,
         controllers.answers,
         branches,
-        controllers.model,
-        services.settings,
-        services.bridge,
+        diagnosis,
+        MachineRates(_measurement(watch), watch),
+        library,
+        experiments,
     )
-    TokensInspector(views.inspector.tokens, views.pages.inspector, inspected, sources)
+    add_views(application.parts, needs)
 
 
 def _make_precision(
@@ -296,25 +248,34 @@ def _make_precision(
     return PrecisionController(page, views.pages.settings, settings, watch, meter)
 
 
+def _measurement(parent: QObject) -> Measurement:
+    return Measurement(engine_command(), parent)
+
+
 def _loss_meter(page: PrecisionPanel, library: LibraryServices, losses: Path) -> LossMeter:
-    measurement = Measurement(engine_command(), page)
-    return LossMeter(measurement, evaluation_arguments, library.catalog, losses, page)
+    arguments = evaluation_arguments
+    return LossMeter(_measurement(page), arguments, library.catalog, losses, page)
 
 
 def _make_experiments(
-    application: Application, pages: Pages, meter: LossMeter
-) -> ExperimentsController:
-    """Their controller ends with the window, before the engine does."""
-    window, page, bridge = application.window, pages.experiments, application.services.bridge
-    measurement = Measurement(engine_command(), page)
-    bench = Bench(bridge, measurement, Prompts.of(resources_folder() / "passages"), page)
-    model, answers = application.controllers.model, application.controllers.answers
-    experiments = ExperimentsController(page, Runner(bench, page), model, answers, meter)
-    pages.meters.experiment_requested.connect(experiments.open_cache)
-    experiments.opened.connect(window.show_experiments)
+    application: Application, views: _Views, meter: LossMeter, kept: Path, tasks: Tasks
+) -> LateExperiments:
+    window, place = application.window, views.pages.experiments
+    sources = ExperimentSources(
+        application.services.bridge,
+        application.controllers.model,
+        application.controllers.answers,
+        meter,
+        _measurement,
+        resources_folder() / "passages",
+        kept,
+        tasks,
+    )
+    experiments = LateExperiments(place, window, views.themes, sources, application.parts)
     experiments.notice.connect(application.notify)
-    window.experiments_opened.connect(experiments.refresh)
-    window.closing.connect(experiments.close)
+    views.pages.meters.experiment_requested.connect(experiments.open_cache)
+    application.parts.add(EXPERIMENTS, experiments.steps())
+    place.wanted.connect(application.parts.want)
     return experiments
 
 
@@ -332,31 +293,16 @@ def _library_services(
     )
 
 
-def _make_library(
-    page: LibraryPage, model: ModelController, services: LibraryServices
-) -> tuple[LibraryController, DownloadsController]:
-    library = LibraryController(page, model, services)
-    downloads = DownloadsController(page.downloads, library, services)
-    downloads.arrived.connect(library.add)
-    return library, downloads
-
-
 def _make_views(themes: ThemeSource) -> _Views:
     chat, precisions = ChatPage(themes), PrecisionPanel(themes)
-    inspector = _InspectorViews(
-        answer=AnswerView(themes),
-        tokens=TokensView(themes),
-        cache=CacheView(themes),
-        machine=MachineView(themes),
-    )
     pages = Pages(
         sidebar=Sidebar(themes),
         chat=chat,
         meters=LiveMeters(themes),
-        inspector=InspectorPage(inspector.by_name()),
+        inspector=InspectorPage({name: QWidget() for name in VIEWS}),
         settings=SettingsPanel(SHOWN_SECTIONS, themes),
-        library=LibraryPage(themes),
-        experiments=ExperimentsPage(themes),
+        library=LatePage(LIBRARY),
+        experiments=LatePage(EXPERIMENTS),
     )
     pages.settings.place_below("weights", precisions)
-    return _Views(pages, chat, precisions, inspector)
+    return _Views(themes, pages, chat, precisions)

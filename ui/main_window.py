@@ -23,16 +23,15 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from ui import actions
-from ui.experiments.page import ExperimentsPage
 from ui.i18n import tr
 from ui.inspector.page import InspectorPage
-from ui.library.page import LibraryPage
 from ui.meters.live import LiveMeters
 from ui.settings.panel import SettingsPanel
 from ui.sidebar.panel import Sidebar
 from ui.theme import MAX_ZOOM, MIN_ZOOM, PANEL_WIDTH, SIDEBAR_WIDTH, ThemeSource, set_look
 from ui.widgets.action_bar import ActionBar
 from ui.widgets.folding import Folding, WidthClass
+from ui.widgets.late_page import LatePage
 from ui.widgets.model_menu import ModelMenu
 from ui.widgets.model_pill import ModelPillState
 from ui.widgets.shortcut_sheet import ShortcutSheet, key_words
@@ -56,8 +55,8 @@ class Pages:
     meters: LiveMeters
     inspector: InspectorPage
     settings: SettingsPanel
-    library: LibraryPage
-    experiments: ExperimentsPage
+    library: LatePage
+    experiments: LatePage
 
 
 class MainWindow(QMainWindow):

@@ -245,14 +245,19 @@ def palette_of(theme: Theme) -> QPalette:
     return palette
 
 
-def apply_theme(app: QApplication, theme: Theme, zoom: float = 1.0) -> None:
-    """Dress the whole application: Fusion, palette, font and style sheet."""
+def apply_ground(app: QApplication, theme: Theme, zoom: float = 1.0) -> None:
+    """What everything stands on: Fusion, palette and font; no style sheet yet."""
     if app.style().name().lower() != "fusion":
         app.setStyle(QStyleFactory.create("Fusion"))
     font = ui_font()
     font.setPixelSize(round(BASE_FONT_PX * zoom))
     app.setPalette(palette_of(theme))
     app.setFont(font)
+
+
+def apply_theme(app: QApplication, theme: Theme, zoom: float = 1.0) -> None:
+    """Dress the whole application: Fusion, palette, font and style sheet."""
+    apply_ground(app, theme, zoom)
     app.setStyleSheet(style_sheet(theme, zoom))
 
 
@@ -261,6 +266,8 @@ def set_look(widget: QWidget, look: str) -> None:
     if widget.property("look") == look:
         return
     widget.setProperty("look", look)
+    if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
+        return  # it will be, before it is measured or shown
     style = widget.style()
     style.unpolish(widget)
     style.polish(widget)

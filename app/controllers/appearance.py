@@ -4,13 +4,23 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QApplication
 
 from app.settings.values import Settings
-from ui.theme import DARK, LIGHT, Theme, ThemeSource, apply_theme, system_theme
+from ui.theme import (
+    DARK,
+    LIGHT,
+    Theme,
+    ThemeSource,
+    apply_ground,
+    apply_theme,
+    system_theme,
+)
 
 
 class Appearance(QObject):
     """Keeps the application's look as the settings want it.
 
     ``scheme`` ("light" or "dark") from the command line wins over the setting for this run.
+    The style sheet waits for ``apply``: while a window is put together, Qt would work out the style
+    of every widget again with each change of its parents.
     """
 
     def __init__(self, app: QApplication, settings: Settings, scheme: str | None = None) -> None:
@@ -20,7 +30,9 @@ class Appearance(QObject):
         self._scheme = scheme
         self.themes = ThemeSource(parent=self)
         app.styleHints().colorSchemeChanged.connect(self.apply)
-        self.apply()
+        theme, zoom = self._theme(), self._settings.number("zoom")
+        apply_ground(app, theme, zoom)
+        self.themes.set(theme, zoom)
 
     @Slot()
     def apply(self) -> None:

@@ -68,6 +68,7 @@ class Desk:
         is_immediate: bool = True,
         has_model: bool = True,
         make_engine: EngineFactory | None = None,
+        is_whole: bool = True,
     ) -> None:
         self.qtbot = qtbot
         self._is_closed = False
@@ -86,6 +87,8 @@ class Desk:
             make_engine=make_engine or self.engines,
             make_tasks=ImmediateTasks if is_immediate else SerialTasks,
         )
+        if is_whole:  # as a window is that has been open for a while
+            self.application.parts.finish()
         self.window = self.application.window
         self.current: int | str | None = "not yet"
         self.chat.current_changed.connect(self._note_current)

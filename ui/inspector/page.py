@@ -62,15 +62,22 @@ class InspectorPage(QWidget):
         """Choose a view."""
         self._tabs.setCurrentIndex(self._names.index(name))
 
+    def place_of(self, name: str) -> QWidget:
+        """The parent for a view that is made later."""
+        return self._areas[self._names.index(name)].viewport()
+
+    def put_view(self, name: str, view: QWidget) -> None:
+        """Show a view that was made later in place of what stood for it; whoever fills it is told."""
+        _place(self._areas[self._names.index(name)], view)
+        if self._shown == name:
+            self.shown_changed.emit(name)
+
     def _area(self, view: QWidget) -> QScrollArea:
-        # a narrow panel squeezes the lines; it never scrolls sideways
-        view.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        set_look(view, "clear")
         area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(view)
+        _place(area, view)
         return area
 
     def _on_tab(self, index: int) -> None:
@@ -93,3 +100,10 @@ class InspectorPage(QWidget):
         if shown != self._shown:
             self._shown = shown
             self.shown_changed.emit(shown)
+
+
+def _place(area: QScrollArea, view: QWidget) -> None:
+    # a narrow panel squeezes the lines; it never scrolls sideways
+    view.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    set_look(view, "clear")
+    area.setWidget(view)

@@ -15,19 +15,18 @@ from ui.diagnosis.card import CardState, DiagnosisCard, state_of, waiting_state
 
 
 class DiagnosisController(QObject):
-    """Keeps the cards at what is known, live and afterwards."""
+    """Keeps the cards at what is known, live and afterwards; the second one may come later."""
 
     def __init__(
         self,
         live: DiagnosisCard,
-        chosen: DiagnosisCard,
         chat: ChatController,
         inspected: InspectedAnswer,
         remedies: Remedies,
     ) -> None:
         super().__init__(inspected)
         self._live = live
-        self._chosen = chosen
+        self._chosen: DiagnosisCard | None = None
         self._chat = chat
         self._inspected = inspected
         self._remedies = remedies
@@ -36,10 +35,15 @@ class DiagnosisController(QObject):
         inspected.kept.connect(self._on_kept)
         remedies.changed.connect(self._refresh)
         live.try_requested.connect(self._on_live_try)
-        chosen.try_requested.connect(self._on_chosen_try)
         live.undo_requested.connect(self._on_live_undo)
         live.details_requested.connect(self._on_details)
-        chosen.undo_requested.connect(self._on_chosen_undo)
+
+    def add_chosen(self, card: DiagnosisCard) -> None:
+        """Show what held the answer up that is looked at, too."""
+        self._chosen = card
+        card.try_requested.connect(self._on_chosen_try)
+        card.undo_requested.connect(self._on_chosen_undo)
+        self._refresh()
 
     @Slot(AnswerReport)
     def _on_reported(self, _report: AnswerReport) -> None:
@@ -54,7 +58,8 @@ class DiagnosisController(QObject):
     @Slot()
     def _refresh(self) -> None:
         self._live.set_state(self._state(self._chat.open_chat.last_answer))
-        self._chosen.set_state(self._state(self._inspected.message))
+        if self._chosen is not None:
+            self._chosen.set_state(self._state(self._inspected.message))
 
     def _state(self, message: ChatMessage | None) -> CardState:
         if message is None:

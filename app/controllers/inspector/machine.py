@@ -48,7 +48,7 @@ class MachineInspector(QObject):
         self._rates = rates
         self._inspector, self._tasks = library.inspector, library.catalog
         self._pace = Throttle("machine-view", self._show, SHOW_MS, self)
-        self._stats: EngineStats | None = None
+        self._stats = sources.latest.stats
         self._ceilings: MachineCeilings | None = None
         self._groups: tuple[CacheGroup, ...] = ()
         self._ticket: int | None = None

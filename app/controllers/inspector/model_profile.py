@@ -30,6 +30,7 @@ class ModelProfileController(QObject):
         inspected.changed.connect(self._on_inspected)
         model.changed.connect(self._show_possible)
         bridge.model_profiled.connect(self._on_profiled)
+        self._on_inspected()
         self._show_possible()
 
     @Slot()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from app.bridge import EngineBridge
 from app.controllers.inspector.inspected import InspectedAnswer
+from app.controllers.inspector.latest import LatestStats
 from app.controllers.model import ModelController
 from app.controllers.settings import SettingsController
 from app.controllers.sidebar import SidebarController
@@ -15,6 +16,7 @@ class InspectorSources:
     """The answer that is looked at, the chats, the model, the settings and the engine."""
 
     inspected: InspectedAnswer
+    latest: LatestStats
     sidebar: SidebarController
     model: ModelController
     settings: SettingsController
