@@ -14,6 +14,7 @@ from app.experiments.trials import ProgramTrial, Subject, Trial
 _GUESSED_FLOPS_PER_S = 2e11
 _PER_PARAMETER = 2  # a multiplication and an addition a token
 _START_S = 5.0
+_BUSY_CORES = 0.3  # of other programs, as where a run is told to be measured again
 _LOADED_BYTES_PER_S = 2e8
 
 
@@ -28,11 +29,14 @@ class Foretold:
 def foretell(
     experiment: Experiment, subject: Subject, setting: Setting, runs: Iterable[Run]
 ) -> Foretold:
-    """Before it begins. ``runs``: this machine's past, the latest first."""
+    """Before it begins. ``runs``: this machine's past, the latest first.
+
+    A run as thorough tells more than another, and one on a quiet machine more than a later one.
+    """
     trials = experiment.plan(subject)
     cost = sum(trial.cost for trial in trials)
     past = [run for run in runs if _is_alike(run, experiment.name, setting)]
-    past.sort(key=lambda run: run.depth != subject.depth.value)  # as thorough ones first
+    past.sort(key=lambda run: (run.depth != subject.depth.value, run.other_cores >= _BUSY_CORES))
     if past:
         return Foretold(past[0].seconds * cost / past[0].cost, is_measured=True)
     return Foretold(sum(_guessed_s(trial, subject) for trial in trials), is_measured=False)

@@ -170,8 +170,8 @@ def _quiet_machine(seen: Observation) -> Iterator[Remedy]:
     else:
         slowest = 1 - machine.waited
         yield from _cores_back(seen)
-    fewer = max(1, math.floor(machine.cores - machine.other_cores + 0.1))
-    if fewer < machine.threads:
+    fewer = math.floor(machine.cores - machine.other_cores + 0.1)
+    if 0 < fewer < machine.threads:  # cores that nobody else wants
         yield _remedy(seen, "threads", busy * (1 - machine.threads * slowest / fewer), value=fewer)
 
 

@@ -44,6 +44,14 @@ def test_a_run_as_thorough_tells_more_than_a_later_one(subject, setting, run):
     assert found.seconds == pytest.approx(0.01 * _cost(EXPERIMENT, thorough))
 
 
+def test_a_run_beside_other_programs_tells_less_than_an_earlier_quiet_one(subject, setting, run):
+    crowded = replace(run, seconds=300.0, other_cores=1.7)
+    assert foretell(EXPERIMENT, subject, setting, [crowded, run]) == foretell(
+        EXPERIMENT, subject, setting, [run]
+    )
+    assert foretell(EXPERIMENT, subject, setting, [crowded]).is_measured
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -142,6 +142,8 @@ def test_what_others_had_of_the_time_without_a_core() -> None:
     found = _by_key(DiagnosisKind.CONTENDED, replace(seen, machine=crowded))
     assert found["threads"].value == 7
     assert found["threads"].saved_ns == round(2_000 * MS * (1 - 4 / 7))
+    full = replace(machine, waited=0.8, other_cores=1.8)
+    assert set(_by_key(DiagnosisKind.CONTENDED, replace(seen, machine=full))) == {"other_programs"}
     alone = replace(machine, other_cores=0.0)
     assert not remedies_for(DiagnosisKind.DECODE_BOUND, replace(seen, machine=alone))
 
