@@ -5,10 +5,11 @@ Knows the decoder, the storage and the sampler; not the scheduler, and no reques
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
+import numpy as np
 import torch
 
 from engine.api import SamplingParams
@@ -39,38 +40,30 @@ def build_batch(plan: StepPlan, block_size: int, device: torch.device) -> Forwar
     """
     token_ids: list[int] = []
     positions: list[int] = []
-    slots: list[int] = []
     logit_rows: list[int] = []
     segments: list[Segment] = []
     for chunk in plan.chunks:
-        length = len(chunk.token_ids)
-        segment = Segment(len(token_ids), length, chunk.start, chunk.block_ids)
-        if chunk.windows:
-            segment = replace(segment, window_ids=tuple(w.block_ids for w in chunk.windows))
-        segments.append(segment)
-        token_ids.extend(chunk.token_ids)
-        for position in range(chunk.start, chunk.start + length):
-            block, offset = divmod(position, block_size)
-            positions.append(position)
-            slots.append(chunk.block_ids[block] * block_size + offset)
-        logit_rows.extend(range(len(token_ids) - chunk.num_logits, len(token_ids)))
-    batch = ForwardBatch(
-        token_ids=torch.tensor(token_ids, dtype=torch.int64, device=device),
-        positions=torch.tensor(positions, dtype=torch.int64, device=device),
-        slots=torch.tensor(slots, dtype=torch.int64, device=device),
-        segments=tuple(segments),
-        logit_rows=torch.tensor(logit_rows, dtype=torch.int64, device=device),
+        start, length = len(token_ids), len(chunk.token_ids)
+        windows = tuple([table.block_ids for table in chunk.windows])
+        segments.append(Segment(start, length, chunk.start, chunk.block_ids, windows))
+        token_ids += chunk.token_ids
+        positions += range(chunk.start, chunk.start + length)
+        logit_rows += range(start + length - chunk.num_logits, start + length)
+    num_windows = len(segments[0].window_ids) if segments else 0
+    slots, *window_slots = (
+        _tensor(_slots(segments, group, block_size), device) for group in range(1 + num_windows)
     )
-    if not segments or not segments[0].window_ids:
-        return batch
-    groups = range(1, len(segments[0].window_ids) + 1)
-    window_slots = tuple(_slots(segments, group, block_size, device) for group in groups)
-    return replace(batch, window_slots=window_slots)
+    return ForwardBatch(
+        token_ids=_tensor(token_ids, device),
+        positions=_tensor(positions, device),
+        slots=slots,
+        segments=tuple(segments),
+        logit_rows=_tensor(logit_rows, device),
+        window_slots=tuple(window_slots),
+    )
 
 
-def _slots(
-    segments: Sequence[Segment], group: int, block_size: int, device: torch.device
-) -> torch.Tensor:
+def _slots(segments: Sequence[Segment], group: int, block_size: int) -> list[int]:
     """Each token's place in the pool of a group of layers."""
     slots: list[int] = []
     for segment in segments:
@@ -78,7 +71,12 @@ def _slots(
         for position in range(segment.context, segment.context + segment.length):
             block, offset = divmod(position, block_size)
             slots.append(table[block] * block_size + offset)
-    return torch.tensor(slots, dtype=torch.int64, device=device)
+    return slots
+
+
+def _tensor(values: list[int], device: torch.device) -> torch.Tensor:
+    """int64. By way of NumPy, which takes a third of the time that torch takes for a list."""
+    return torch.from_numpy(np.array(values, dtype=np.int64)).to(device)
 
 
 class Runner:

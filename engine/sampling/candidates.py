@@ -80,15 +80,16 @@ class Peaks:
 
     def above(self, bound: np.float32) -> Ids:
         """The tokens that reach ``bound``, in the order of their ids."""
-        groups = (self._maxima >= bound).nonzero()[0]
+        groups: Ids = (self._maxima >= bound).nonzero()[0]
         if self._group == 1:
             return groups
         num_groups = len(self._maxima)
         if len(groups) * _FEW_GROUPS > num_groups:
-            return (self._logits >= bound).nonzero()[0]
+            found: Ids = (self._logits >= bound).nonzero()[0]
+            return found
         grid = self._logits[: self._rest].reshape(self._group, num_groups)
         rows, columns = (grid.take(groups, axis=1) >= bound).nonzero()
-        ids = rows * num_groups + groups[columns]
+        ids: Ids = rows * num_groups + groups[columns]
         if self._rest == len(self._logits):
             return ids
         rest = (self._logits[self._rest :] >= bound).nonzero()[0]

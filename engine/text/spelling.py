@@ -49,9 +49,12 @@ def spelled_bytes(piece: str, kind: int, spelling: Spelling) -> bytes:
 
 
 def _from_alphabet(piece: str, kind: int) -> bytes:
-    if kind == Kind.USER_DEFINED or not all(char in _ALPHABET for char in piece):
+    if kind == Kind.USER_DEFINED:
         return utf8(piece)
-    return bytes(_ALPHABET[char] for char in piece)
+    try:
+        return bytes(map(_ALPHABET.__getitem__, piece))
+    except KeyError:  # no byte is spelled like that: the piece stands for itself
+        return utf8(piece)
 
 
 def utf8(piece: str) -> bytes:
