@@ -1416,6 +1416,10 @@
       <translation>有一项设置无法使用（{reason}）。你的消息已保留。</translation>
     </message>
     <message>
+      <source>One token: {ms} ms</source>
+      <translation>一个 token：{ms} ms</translation>
+    </message>
+    <message>
       <source>Only for models whose makers ask who you are. It is sent to the hub and nowhere else.</source>
       <translation>仅用于需要验明身份的模型。令牌只会发送给仓库。</translation>
     </message>
@@ -2170,6 +2174,10 @@
     <message>
       <source>The program that measures ended without a word.</source>
       <translation>测量程序没有给出原因就结束了。</translation>
+    </message>
+    <message>
+      <source>The prompt: {ms} ms</source>
+      <translation>提示：{ms} ms</translation>
     </message>
     <message>
       <source>The repository holds a file with an unsafe name ({name}). Nothing was downloaded.</source>

@@ -37,7 +37,7 @@ class PassChart(Chart):
     @property
     @override
     def title(self) -> str:
-        return self._pass.title
+        return self._pass.heading or self._pass.title
 
     @property
     @override

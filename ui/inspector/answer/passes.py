@@ -1,7 +1,7 @@
 """A profile of the model as what is drawn of it: by part, and by layer. Pure functions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.api.profile import LayerTime, Part, PassProfile
 from ui.charts.figures import Table
@@ -22,12 +22,16 @@ _GROUP_OF = {part: number for number, (_name, parts) in enumerate(_GROUPS) for p
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One kind of pass: ns of each group in all, and of each layer by group."""
+    """One kind of pass: ns of each group in all, and of each layer by group.
+
+    ``heading`` has room above a narrow drawing, where ``title`` would be cut.
+    """
 
     title: str
     total_ns: int
     groups: tuple[int, ...]
     layers: tuple[tuple[int, ...], ...]
+    heading: str = ""
 
     def sentence(self) -> str:
         """What the drawing shows."""
@@ -53,7 +57,8 @@ def decode_pass(profile: PassProfile) -> Pass:
         n=f"{profile.context:,}",
         ms=exact_ms(profile.decode_ns),
     )
-    return _pass_of(title, profile.decode)
+    heading = tr("One token: {ms} ms", ms=exact_ms(profile.decode_ns))
+    return replace(_pass_of(title, profile.decode), heading=heading)
 
 
 def prefill_pass(profile: PassProfile) -> Pass:
@@ -63,7 +68,8 @@ def prefill_pass(profile: PassProfile) -> Pass:
         n=f"{profile.prompt_tokens:,}",
         ms=exact_ms(profile.prefill_ns),
     )
-    return _pass_of(title, profile.prefill)
+    heading = tr("The prompt: {ms} ms", ms=exact_ms(profile.prefill_ns))
+    return replace(_pass_of(title, profile.prefill), heading=heading)
 
 
 def _pass_of(title: str, times: Sequence[LayerTime]) -> Pass:

@@ -22,7 +22,7 @@ _PATTERNS = {
     Owner.OWN: Qt.BrushStyle.SolidPattern,
     Owner.SHARED: Qt.BrushStyle.DiagCrossPattern,
     Owner.OTHER: Qt.BrushStyle.BDiagPattern,
-    Owner.EXPERIMENT: Qt.BrushStyle.VerPattern,
+    Owner.EXPERIMENT: Qt.BrushStyle.CrossPattern,
     Owner.KEPT: Qt.BrushStyle.Dense5Pattern,
     Owner.FREE: Qt.BrushStyle.NoBrush,
 }
