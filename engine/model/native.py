@@ -15,6 +15,8 @@ from engine.kv.storage import PagedStorage
 from engine.model.attention import HeadLayout, StepAttention, slots_by_window
 from engine.model.batch import ForwardBatch, ForwardInterruptedError
 from engine.model.builder import LayerBuilder, layer_rotations, layer_windows
+from engine.model.captured.rows import DecoderShape, PagedRows
+from engine.model.captured.steps import CapturedSteps, capture_on
 from engine.model.config import ModelConfig
 from engine.model.layer import DecoderLayer
 from engine.model.native_step import NativeStep, make_native_step
@@ -53,6 +55,7 @@ class NativeDecoder:
         scales[: config.num_heads] = config.attention_scale or config.head_dim**-0.5
         self._head_scales = scales.to(self._device)
         self._step = make_native_step(config, self._layers, norm, head, self._windows)
+        self._captured: CapturedSteps | None = None
         self._clock: PartClock | None = None  # of a pass that is timed
         self._first_layer = 0
         self.set_context(config.max_position_embeddings)
@@ -85,7 +88,13 @@ class NativeDecoder:
         on_progress(total - 1, total)
         norm = builder.norm("norm")
         on_progress(total, total)
-        return cls(config, embedding, layers, norm, head)
+        decoder = cls(config, embedding, layers, norm, head)
+        decoder.capture_with(capture_on(device, layers, head))
+        return decoder
+
+    def capture_with(self, captured: CapturedSteps | None) -> None:
+        """Run decode steps through ``captured`` where it takes them; None: kernel by kernel."""
+        self._captured = captured
 
     def set_context(self, context_length: int) -> None:
         """Say how many tokens a request may have, at most.
@@ -98,9 +107,15 @@ class NativeDecoder:
             self._rotary_table(rotation, context_length)
             for rotation in layer_rotations(self.config)
         )
+        self._context_length = context_length
+        if self._captured is not None:
+            self._captured.forget()
 
     def reserve(self, num_positions: int) -> None:
         """Tabulate positions [0, num_positions); those that a request's blocks reach are anyway."""
+        is_growing = any(table.num_positions < num_positions for table in self._tables)
+        if is_growing and self._captured is not None:
+            self._captured.drop()
         for table in self._tables:
             table.reserve(num_positions)
 
@@ -127,6 +142,7 @@ class NativeDecoder:
         Meant for a copy of a decoder, see ``engine.model.part_clock``.
         """
         self._clock, self._first_layer = clock, first_layer
+        self._captured = None
         self._layers = tuple(
             timed_layer(layer, clock, index)
             for index, layer in enumerate(self._layers, first_layer)
@@ -151,7 +167,9 @@ class NativeDecoder:
         parts = {"qkv": first.qkv, "o": first.o, **first.feed_forward.products}
         parts["head"] = self._head
         lines = tuple(f"{name}: {linear.kernel}" for name, linear in parts.items())
-        return lines if self._step is None else (*lines, "layers: one native call a step")
+        if self._step is not None:
+            lines += ("layers: one native call a step",)
+        return lines if self._captured is None else (*lines, self._captured.fact)
 
     @torch.inference_mode()
     def forward(
@@ -168,6 +186,11 @@ class NativeDecoder:
         """
         if watch is None and self._step is not None and self._step.can_read(storage):
             return self._run_native(self._step, batch, storage, interrupted)
+        if watch is None and self._captured is not None:
+            self._captured.take(storage, self._shape)
+            logits = self._captured.run(self, batch, interrupted)
+            if logits is not None:
+                return logits
         attention = self._prepare_attention(batch, storage)
         slots = slots_by_window(batch, storage, self._windows)
         rotations = self._rotations_of(batch)
@@ -192,6 +215,31 @@ class NativeDecoder:
                 # no later layer reads the others
                 x, mixed = x[rows], mixed[rows]
             layer.finish_(x, mixed)
+        return self._logits(x)
+
+    @property
+    def _shape(self) -> DecoderShape:
+        """What captured steps depend on."""
+        windows = tuple(self._windows)
+        return DecoderShape(self._heads, windows, self._dtype, self._context_length)
+
+    def decode(
+        self, token_ids: torch.Tensor, positions: torch.Tensor, rows: PagedRows
+    ) -> torch.Tensor:
+        """As ``forward``, of one token a row, without a look at any value: it can be captured.
+
+        ``token_ids``, ``positions``: int64 [T], all reserved; logits are those of all rows.
+        """
+        rotations = [(table, *table.rows(positions, self._head_scales)) for table in self._tables]
+        num_heads, head_dim = self._heads.num_heads, self._heads.head_dim
+        rotated = num_heads + self._heads.num_kv_heads
+        x = self._embed(token_ids)
+        for index, layer in enumerate(self._layers):
+            heads = layer.project(x, head_dim)
+            table, cosines, sines = rotations[layer.rotation]
+            table.rotate_(heads[:, :rotated], cosines, sines)
+            rows.append(index, heads[:, num_heads:])
+            layer.finish_(x, rows.attend(index, heads[:, :num_heads], layer.window))
         return self._logits(x)
 
     def _run_native(

@@ -1,0 +1,1 @@
+"""Decode steps whose shapes and addresses never change, captured once and replayed on a GPU."""
