@@ -17,7 +17,7 @@ from engine.api import (
 )
 from engine.errors import LoadCancelledError
 from ui.main_window import MainWindow
-from ui.widgets.model_name import model_title
+from ui.widgets.model_name import is_named_by_content, model_title
 from ui.widgets.model_pill import ModelPillState
 
 logger = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class ModelController(QObject):
         self._bridge.model_ready.connect(self._on_ready)
         self._bridge.model_failed.connect(self._on_failed)
         self._bridge.model_unloaded.connect(self._on_unloaded)
-        window.set_recent_models(self._settings.recent_models())
+        window.set_recent_models(self._settings.recent_entries())
 
     # ------------------------------------------------------------------ questions
 
@@ -144,17 +144,18 @@ class ModelController(QObject):
             return
         self._loaded = self._asked
         logger.info("Model ready: %s, %s", event.info.path, event.info.precision)
-        self._remember(event.info.path)
+        self._remember(event.info)
         self._show(ModelPillState.ready(event.info))
 
-    def _remember(self, path: str) -> None:
+    def _remember(self, info: ModelInfo) -> None:
+        path = info.path
         if path == self._wanted_path() and self._override is not None:
             return
         if path != self._wanted_path():
             self._override = None
             self._settings.set("model_path", path)
-        self._settings.remember_model(path)
-        self._window.set_recent_models(self._settings.recent_models())
+        self._settings.remember_model(path, info.name if is_named_by_content(path) else "")
+        self._window.set_recent_models(self._settings.recent_entries())
         self.chosen.emit()
 
     @Slot(ModelFailed)

@@ -148,9 +148,14 @@ class Settings:
 
     def recent_models(self) -> list[str]:
         """Paths of models that were loaded, latest first."""
+        return [entry.partition("\t")[0] for entry in self.recent_entries()]
+
+    def recent_entries(self) -> list[str]:
+        """The same; behind a tab stands the name of a model whose file has none."""
         return self.text("recent_models").splitlines()
 
-    def remember_model(self, path: str) -> None:
-        """Put a model first among the recent ones."""
-        others = [known for known in self.recent_models() if known != path]
-        self._values["recent_models"] = "\n".join([path, *others][:MAX_RECENT_MODELS])
+    def remember_model(self, path: str, name: str = "") -> None:
+        """Put a model first among the recent ones. ``name``: of one whose file has none."""
+        entry = f"{path}\t{name}" if name else path
+        others = [known for known in self.recent_entries() if known.partition("\t")[0] != path]
+        self._values["recent_models"] = "\n".join([entry, *others][:MAX_RECENT_MODELS])

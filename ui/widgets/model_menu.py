@@ -27,7 +27,7 @@ class ModelMenu(QMenu):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._status = PillStatus.NONE
-        self._recent: tuple[str, ...] = ()
+        self._recent: tuple[tuple[str, str], ...] = ()
         self._folder = ""
         self.aboutToShow.connect(self.fill)
 
@@ -36,8 +36,9 @@ class ModelMenu(QMenu):
         self._status = status
 
     def set_recent_models(self, paths: Sequence[str]) -> None:
-        """Models to offer, latest first."""
-        self._recent = tuple(paths)
+        """Models to offer, latest first; behind a tab the name of one whose file has none."""
+        parts = (entry.partition("\t") for entry in paths)
+        self._recent = tuple((path, name) for path, _tab, name in parts)
 
     def set_models_folder(self, folder: str) -> None:
         """Where to look for models while none has been used."""
@@ -61,8 +62,8 @@ class ModelMenu(QMenu):
         unload.triggered.connect(self.unload_requested)
         if self._recent:
             self.addSection(tr("Recent models"))
-        for path in self._recent:
-            recent = self.addAction(Path(path).name)
+        for path, name in self._recent:
+            recent = self.addAction(name or Path(path).name)
             recent.setToolTip(path)
             recent.setData(path)
             recent.triggered.connect(self._choose_recent)
@@ -87,7 +88,7 @@ class ModelMenu(QMenu):
 
     def _first_folder(self) -> str:
         """Beside the model used last, as far as that folder is still there."""
-        folders = (Path(path).parent for path in self._recent)
+        folders = (Path(path).parent for path, _name in self._recent)
         return next((str(folder) for folder in folders if folder.is_dir()), self._folder)
 
     def _choose_recent(self) -> None:

@@ -36,6 +36,11 @@ def model_title(path: str, known_as: str = "") -> str:
     return title
 
 
+def is_named_by_content(path: str) -> bool:
+    """Whether the file's name is its hash, as in another program's store."""
+    return _DIGEST.match(_stem(path)) is not None
+
+
 def _stem(path: str) -> str:
     pure = PurePath(path)
     name = pure.name

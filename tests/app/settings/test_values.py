@@ -88,6 +88,15 @@ def test_budgets_are_in_mebibytes():
     assert options.gpu_budget_bytes == 512 << 20
 
 
+def test_the_name_of_a_recent_model_whose_file_has_none():
+    settings = Settings()
+    settings.remember_model("/blobs/sha256-1")
+    settings.remember_model("/m.gguf")
+    settings.remember_model("/blobs/sha256-1", "Tiny Llama")
+    assert settings.recent_entries() == ["/blobs/sha256-1\tTiny Llama", "/m.gguf"]
+    assert settings.recent_models() == ["/blobs/sha256-1", "/m.gguf"]
+
+
 def test_recent_models_are_latest_first_without_doubles():
     settings = Settings()
     for number in range(MAX_RECENT_MODELS + 4):

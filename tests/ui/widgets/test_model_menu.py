@@ -46,6 +46,15 @@ def test_what_was_picked_is_told_and_nothing_where_it_was_not(menu, monkeypatch,
     assert told == [f"/m/{asked}"]
 
 
+def test_a_model_in_another_programs_store_has_a_name(menu):
+    blob = f"/store/blobs/sha256-{64 * 'a'}"
+    menu.set_recent_models([f"{blob}\tTiny Llama", "/m/b.gguf"])
+    menu.fill()
+    recent = [action for action in menu.actions() if action.data()]
+    assert [action.text() for action in recent] == ["Tiny Llama", "b.gguf"]
+    assert recent[0].data() == blob
+
+
 def test_recent_models_are_told_by_their_path(menu):
     menu.set_recent_models(["/m/a.gguf", "/n/b.gguf"])
     told = []
