@@ -1,12 +1,14 @@
 """Measures the engine and its peers in turn and prints one table with ratios.
 
     python tests/perf/compare.py --model MODEL.gguf --peers DIR [--weights int4 int8] [--rounds 3]
+                                 [--json FILE]
 
 DIR holds one virtual environment a peer (``llamacpp``, ``openvino``, ``vllm``,
 ``transformers``); those that are there are measured (``--only`` names some), where they can: two
 take one stream alone, and vLLM wants a safetensors folder beside the file, named like it. All run in turn in each round, so that what else the machine does hits all alike;
 the table shows medians, and ratios to the first product row. Only the ratios mean anything on
 another machine. Exits with 1 when the product fails; a peer that fails is said and left out.
+``--json`` keeps the medians in a file, for ``tests/perf/chart.py``.
 """
 
 import argparse
@@ -108,13 +110,38 @@ def table(found: list[Contender]) -> str:
     return "\n".join(lines)
 
 
-def shares(contender: Contender) -> str:
-    """What the speeds are of the machine's ceilings, where these were measured before."""
+def ceiling_shares(contender: Contender) -> dict[str, float]:
+    """What the speeds are of the machine's ceilings; empty where these were never measured."""
     found = [share for r in contender.results if (share := r.get("share_of_ceiling"))]
-    if not found:
-        return ""
-    parts = (f"{name} {statistics.median(r[name] for r in found):.0%}" for name in found[0])
-    return f"{contender.name}, of the ceilings: {', '.join(parts)}"
+    return {name: statistics.median(r[name] for r in found) for name in found[0]} if found else {}
+
+
+def shares(contender: Contender) -> str:
+    """The same in words."""
+    parts = [f"{name} {share:.0%}" for name, share in ceiling_shares(contender).items()]
+    return f"{contender.name}, of the ceilings: {', '.join(parts)}" if parts else ""
+
+
+def as_json(found: list[Contender], options: argparse.Namespace) -> dict[str, Any]:
+    """What was measured, and how: medians of the rounds, in the order of the table."""
+    return {
+        "model": options.model.stem,
+        "prompt_tokens": options.prompt_tokens,
+        "new_tokens": options.new_tokens,
+        "streams": options.streams,
+        "threads": options.threads,
+        "contenders": [
+            {
+                "name": contender.name,
+                "is_peer": contender.is_peer,
+                "rounds": len(contender.results),
+                **{rate: contender.median(rate) for rate in RATES},
+                "share_of_ceiling": ceiling_shares(contender),
+            }
+            for contender in found
+            if contender.results
+        ],
+    }
 
 
 def main() -> None:
@@ -124,6 +151,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=PEERS, default=list(PEERS))
     parser.add_argument("--weights", nargs="+", default=["int4", "int8"])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="a file for the medians")
     cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
     for name, default in (
         ("prompt-tokens", 512),
@@ -142,6 +170,9 @@ def main() -> None:
     title = f"{options.model.name}: {options.streams} x {options.prompt_tokens} prompt tokens"
     title += f", {options.new_tokens} new, {options.threads} threads"
     sys.stdout.write(f"{title}\n{table(found)}\n")
+    if options.json is not None:
+        text = json.dumps(as_json(found, options), indent=1)
+        options.json.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
