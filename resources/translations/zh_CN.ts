@@ -3794,6 +3794,14 @@
       <translation>{what}速度：预计 ~{predicted} 倍，实测 {measured} 倍。</translation>
     </message>
     <message>
+      <source>{what}: within 5% the same with {one} and {other}.</source>
+      <translation>{what}：{one} 与 {other} 相差不到 5%。</translation>
+    </message>
+    <message>
+      <source>{what}: {change} with {other}, against {one}.</source>
+      <translation>{what}：{other} 相对 {one} 变化 {change}。</translation>
+    </message>
+    <message>
       <source>~ Not all ids of this answer are known: these were found again from its text.</source>
       <translation>~ 这个回答的 id 并非全部已知：它们是由文字重新得出的。</translation>
     </message>

@@ -36,6 +36,7 @@ class Details(QWidget):
         self._row = ExperimentRow("", "", "")
         self._state = RunState()
         self._depths: tuple[DepthRow, ...] = ()
+        self._has_result = False
         self._title = words_label("title", self)
         self._line = words_label("muted", self)
         self.start = QPushButton(tr("Run"), self)
@@ -76,7 +77,7 @@ class Details(QWidget):
             for row in rows:
                 self.thoroughness.addItem(row.words, row.name)
             self.thoroughness.setCurrentIndex(max(0, self.thoroughness.findData(chosen)))
-        self.show_state(self._state)
+        self._on_depth()
 
     def show_experiment(self, row: ExperimentRow) -> None:
         """Begin with another experiment."""
@@ -94,19 +95,22 @@ class Details(QWidget):
         self.thoroughness.setEnabled(not state.running)
         self._progress.setVisible(is_mine)
         self._progress.setValue(round(_STEPS * state.part))
-        words = state.words if state.running else state.reason or self._note
+        note = "" if self._has_result else self._note  # beside a result it is in the way
+        words = state.words if state.running else state.reason or note
         self._words.setText(words)
         self._words.setVisible(bool(words))
 
     def show_result(self, shown: Shown) -> None:
         """Show charts and words of one run or two."""
+        self._has_result = bool(shown.figures)
         self.figures.show_figures(shown)
         self.export.set_name(shown.name)
         for label, words in ((self._sentence, shown.sentence), (self._notes, shown.notes)):
             label.setText(words)
             label.setVisible(bool(words))
         for widget in (self.figures, self.as_table, self.export):
-            widget.setVisible(bool(shown.figures))
+            widget.setVisible(self._has_result)
+        self.show_state(self._state)
 
     @property
     def _note(self) -> str:
@@ -118,6 +122,7 @@ class Details(QWidget):
 
     def _on_depth(self) -> None:
         self.thoroughness.setAccessibleDescription(self._note)
+        self.thoroughness.setToolTip(self._note)
         self.show_state(self._state)
 
     def _on_start(self) -> None:

@@ -1,7 +1,13 @@
 """One run as the page shows it, and two over each other."""
 
 from app.controllers.experiments.sentences import sentence_of
-from app.controllers.experiments.views import VIEWS, Side, differences_of, figures_of
+from app.controllers.experiments.views import (
+    VIEWS,
+    Side,
+    compared,
+    differences_of,
+    figures_of,
+)
 from app.controllers.experiments.words import names_of
 from app.experiments.capacity import MEASURED
 from app.experiments.guessing import NGRAMS
@@ -24,10 +30,12 @@ def shown_run(run: Run) -> Shown:
 
 
 def shown_pair(first: Run, other: Run) -> Shown:
-    """Both in the same charts, a sentence each, and a table of what differs."""
+    """Both in the same charts, what changed, a sentence each, and a table of what differs."""
     names = names_of(first, other)
-    sides = [Side(run.readings, name) for run, name in zip((first, other), names, strict=True)]
-    sentences = [
+    runs = (first, other)
+    sides = [Side(run.readings, name) for run, name in zip(runs, names, strict=True)]
+    sentences = list(compared(first, other))
+    sentences += [
         f"{side.name}: {words}"
         for side in sides
         if (words := sentence_of(first.experiment, side.readings))
@@ -36,6 +44,11 @@ def shown_pair(first: Run, other: Run) -> Shown:
         f"{_file_name(first)}-{other.run_id[:15]}",
         figures_of(first.experiment, sides),
         "\n".join(sentences),
+        "\n".join(
+            f"{name}: {words}"
+            for run, name in zip(runs, names, strict=True)
+            for words in _doubts(run)
+        ),
         differences=differences_of(first.experiment, first, other),
     )
 
@@ -45,7 +58,8 @@ def _file_name(run: Run) -> str:
     return f"{run.experiment}-{run.run_id[:15]}"
 
 
-def _notes(run: Run) -> str:
+def _doubts(run: Run) -> list[str]:
+    """Why its figures may not be what the machine can do."""
     notes = []
     if not run.is_complete:
         notes.append(tr("Not all of it was measured."))
@@ -61,6 +75,11 @@ def _notes(run: Run) -> str:
         notes.append(
             tr("Repeats lie far apart: other programs kept this machine busy. Measure again.")
         )
+    return notes
+
+
+def _notes(run: Run) -> str:
+    notes = _doubts(run)
     if run.experiment in _ABOUT_QUALITY and QUALITY not in series_of(run.readings):
         notes.append(tr("What each loses is measured by a thorough run."))
     if run.experiment == "capacity" and MEASURED not in series_of(run.readings):

@@ -1,7 +1,8 @@
 """Which charts show an experiment: from readings of one run or two to figures in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from app.controllers.experiments.sentences import sentence_of
 from app.controllers.experiments.words import (
@@ -32,7 +33,8 @@ from ui.experiments.rows import Figure
 from ui.i18n import mark, tr
 
 CALCULATED = frozenset({capacity.CALCULATED})
-_MOST_OF_A_CURVE = 10
+_MOST_OF_A_CURVE = 5
+_SAME = 0.05  # a difference of less is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,36 @@ def _few(found: Sequence[Difference]) -> list[Difference]:
         step = -(-len(curve_of) // _MOST_OF_A_CURVE)
         few += curve_of[::-1][::step][::-1]
     return few
+
+
+def compared(first: Run, second: Run) -> Iterator[str]:
+    """What changed in the first chart, by the middle of all places that both have; a sentence each."""
+    view = VIEWS[first.experiment][0]
+    sides = [_prepared(first.experiment, Side(run.readings)).readings for run in (first, second)]
+    changes: dict[str, list[float]] = {}
+    for each in differences(sides[0], sides[1], (view.metric,)):
+        if each.change is not None and each.series not in CALCULATED:
+            changes.setdefault(each.series, []).append(each.change)
+    one, other = names_of(first, second)
+    for series, found in changes.items():
+        name = series_words(series)
+        what = _title_of(view) + (f" ({name})" if name else "")
+        change = median(found)
+        if abs(change) < _SAME:
+            yield tr(
+                "{what}: within 5% the same with {one} and {other}.",
+                what=what,
+                one=one,
+                other=other,
+            )
+        else:
+            yield tr(
+                "{what}: {change} with {other}, against {one}.",
+                what=what,
+                change=f"{100 * change:+.0f}%",
+                one=one,
+                other=other,
+            )
 
 
 def differences_of(experiment: str, first: Run, second: Run) -> Table:
