@@ -32,6 +32,11 @@ def _tokens(found: Findings, name: str) -> str:
     return f"{found[name]:,.0f}"
 
 
+def _factor(value: float) -> str:
+    """With as many digits as a repeated run would show again."""
+    return f"{value:.2f}" if value < 1.995 else _times(value)
+
+
 def _times(value: float) -> str:
     return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
@@ -140,7 +145,7 @@ def _narrower(found: Findings, kinds: tuple[str, ...], memory: str) -> str:
         wide=wide,
         narrow_rate=words_of(Kind.RATE, found["narrow_rate"]),
         wide_rate=words_of(Kind.RATE, found["wide_rate"]),
-        factor=f"{found['times']:.2f}",
+        factor=_factor(found["times"]),
     )
     words = _both(words, memory)
     if "agreement" not in found:
@@ -173,7 +178,7 @@ def _kv(found: Findings) -> str:
 
 def _guessing(found: Findings) -> str:
     parts = [
-        tr("{factor} times as fast on {text}", factor=f"{value:.2f}", text=label_words(name))
+        tr("{factor} times as fast on {text}", factor=_factor(value), text=label_words(name))
         for name, value in found.items()
     ]
     words = tr("With tokens guessed ahead, answers come {parts}.", parts=", ".join(parts))

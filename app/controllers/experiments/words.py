@@ -115,7 +115,7 @@ def depth_rows(foretold: Mapping[Depth, Foretold] | None = None) -> tuple[DepthR
 
 def _depth_row(depth: Depth, foretold: Foretold | None) -> DepthRow:
     words = depth_words(depth.value)
-    if foretold is None:
+    if foretold is None or not foretold.seconds:  # calculated at once
         return DepthRow(depth.value, words)
     seconds = max(_COARSE_S, _COARSE_S * round(foretold.seconds / _COARSE_S))
     note = (

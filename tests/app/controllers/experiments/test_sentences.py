@@ -61,7 +61,7 @@ def test_narrower_weights_and_caches():
         Reading(precision.QUALITY, 0.0, {"top1_agreement": 0.93}, "int4"),
     )
     assert sentence_of("weights", readings) == (
-        "INT4 writes 120 tok/s and FP32 40.0 tok/s: 3.00 times as fast. The weights take 91.6 MiB "
+        "INT4 writes 120 tok/s and FP32 40.0 tok/s: 3.0 times as fast. The weights take 91.6 MiB "
         "in place of 513 MiB. With INT4, 93% of the next tokens are those of full precision."
     )
     assert "A token takes" in sentence_of("kv", (readings[0], replace(readings[1], x=3.0)))
@@ -74,7 +74,7 @@ def test_guessing_and_chunks():
         for (x, label), rate in zip(((0.0, "repeating"), (1.0, "prose")), rates, strict=True)
     )
     assert sentence_of("guessing", guesses) == (
-        "With tokens guessed ahead, answers come 3.00 times as fast on repeating text, 1.20 times "
+        "With tokens guessed ahead, answers come 3.0 times as fast on repeating text, 1.20 times "
         "as fast on prose. Text that repeats itself is easy to guess. No answer changes."
     )
     pieces = tuple(
