@@ -63,7 +63,7 @@ class Sampler:
         assert len(chunks) == logits.shape[0], "one row a choice"
         if all(map(_is_plain_greedy, chunks)):
             return _likeliest(logits)
-        host = logits.cpu().numpy()
+        host = (logits if logits.device.type == "cpu" else logits.cpu()).numpy()
         if len(self._scratch) != host.shape[1]:
             self._scratch = np.empty(host.shape[1], dtype=np.float32)
         return [_choose(host[index], row, self._scratch) for index, row in enumerate(chunks)]
