@@ -23,6 +23,7 @@ from app.controllers.services import Services
 from app.controllers.settings import SettingsController
 from app.controllers.sidebar import SidebarController
 from app.conversations import Conversation
+from app.late.answers import ANSWERS
 from app.late.library import LateLibrary
 from app.late.parts import LateParts
 from app.store.store import OpenReport
@@ -111,6 +112,7 @@ class Application(QObject):
         )
         self.services.bridge.start()
         self.controllers.model.reload()
+        self.parts.want(ANSWERS)
         self.parts.begin(self._is_idle)
 
     def _is_idle(self) -> bool:

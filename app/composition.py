@@ -34,6 +34,7 @@ from app.controllers.precision import PrecisionController
 from app.controllers.services import Services
 from app.controllers.settings import SettingsController
 from app.controllers.sidebar import SidebarController
+from app.late.answers import ANSWERS, steps_to_answers
 from app.late.experiments import EXPERIMENTS, ExperimentSources, LateExperiments
 from app.late.inspector import VIEWS, InspectorNeeds, add_views
 from app.late.library import LIBRARY, LateLibrary
@@ -179,6 +180,7 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
         controllers.precision,
     ):
         speaker.notice.connect(application.notify)
+    application.parts.add(ANSWERS, steps_to_answers())
     controllers.library.changed_settings.connect(controllers.settings.save)
     application.parts.add(LIBRARY, controllers.library.steps())
     views.pages.library.wanted.connect(application.parts.want)

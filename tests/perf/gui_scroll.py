@@ -17,7 +17,7 @@ import psutil
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
-from tests.perf.gui_timing import ANSWER, TimedApplication
+from tests.perf.gui_timing import ANSWER, TimedApplication, settle_in
 from ui.chat.page import ChatPage
 from ui.chat.rows import MessageRow
 from ui.theme import LIGHT, ThemeSource, apply_theme
@@ -58,6 +58,7 @@ def main() -> None:
     count = parser.parse_args().messages
     app = TimedApplication(sys.argv[:1])
     apply_theme(app, LIGHT)
+    settle_in()
     page = ChatPage(ThemeSource(LIGHT))
     page.resize(1000, 860)
     page.show()

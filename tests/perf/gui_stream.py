@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication
 
 from engine.api import AnswerReport
 from tests.helpers.reports import make_report
-from tests.perf.gui_timing import ANSWER, TimedApplication, percentiles
+from tests.perf.gui_timing import ANSWER, TimedApplication, percentiles, settle_in
 from ui.chat.page import ChatPage
 from ui.chat.rows import MessageRow, MessageStatus
 from ui.inspector.answer.view import AnswerView
@@ -106,6 +106,7 @@ def main() -> None:
     arguments = parser.parse_args()
     app = TimedApplication(sys.argv[:1])
     apply_theme(app, LIGHT)
+    settle_in()
     page = ChatPage(ThemeSource(LIGHT))
     page.resize(1000, 860)
     rows = [

@@ -23,6 +23,7 @@ from ui.widgets.throttle import Debounce
 DRAFT_PAUSE_MS = 500
 COUNT_PAUSE_MS = 150
 _SHADOW = 10
+_SHADOW_ABOVE = 4  # it falls downwards; what stands above it is not covered by it
 
 
 class SendButton(QAbstractButton):
@@ -137,7 +138,10 @@ class Composer(QWidget):
         look = self._look
         edge, side = look.px(_SHADOW), look.px(16)
         self._box.setContentsMargins(
-            edge + side, edge + look.px(13), edge + look.px(12), edge + look.px(10)
+            edge + side,
+            look.px(_SHADOW_ABOVE) + look.px(13),
+            edge + look.px(12),
+            edge + look.px(10),
         )
         self._box.setSpacing(look.px(8))
         self.send.setFixedSize(self.send.sizeHint())
@@ -249,7 +253,8 @@ class Composer(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         edge, radius = look.px(_SHADOW), look.px(RADIUS_COMPOSER)
-        frame = QRectF(self.rect()).adjusted(edge + 0.5, edge + 0.5, -edge - 0.5, -edge - 0.5)
+        above = look.px(_SHADOW_ABOVE)
+        frame = QRectF(self.rect()).adjusted(edge + 0.5, above + 0.5, -edge - 0.5, -edge - 0.5)
         painter.setPen(Qt.PenStyle.NoPen)
         for ring in range(_SHADOW, 0, -1):
             painter.setBrush(QColor(0, 0, 0, 1 + (_SHADOW - ring) // 4))

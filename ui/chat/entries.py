@@ -134,16 +134,23 @@ class Entries:
         self._entries.append(entry)
         return entry
 
-    def measure(self, width: int, zoom: float) -> None:
-        """Bring all heights up to date for a column ``width`` px wide."""
+    def measure(self, width: int, zoom: float, *, keeps_estimates: bool = False) -> None:
+        """Bring all heights up to date for a column ``width`` px wide.
+
+        ``keeps_estimates``: what is still being built keeps the room it is thought to need, so that
+        what stands below it does not move with every slice.
+        """
         for entry in self._entries:
-            if entry.item is not None:
-                if entry.measured_width != width:
-                    entry.height = entry.item.height_for(width)
-                    entry.measured_width = width
-            elif entry.measured_width != width:
+            if entry.measured_width == width:
+                continue
+            entry.measured_width = width
+            item = entry.item
+            if item is None:
                 entry.height = _estimate(entry.text, width, zoom)
-                entry.measured_width = width
+                continue
+            entry.height = item.height_for(width)
+            if keeps_estimates and item.is_building:
+                entry.height = max(entry.height, _estimate(entry.text, width, zoom))
         self._bottoms = list(accumulate(entry.height for entry in self._entries))
 
     @property

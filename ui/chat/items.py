@@ -1,13 +1,16 @@
 """Making, dropping and chaining the widgets of messages that come near the view."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication, QWidget
 
-from ui.chat.assistant_item import AssistantItem
 from ui.chat.entries import Entry
 from ui.chat.message_item import ACTIONS_HEIGHT, MessageItem, UserItem
 from ui.theme import ThemeSource
+
+if TYPE_CHECKING:
+    from ui.chat.assistant_item import AssistantItem
 
 # an answer of more characters is tinted in steps of so many while it streams
 TINT_STEP_FROM = 4_000
@@ -18,24 +21,40 @@ BELOW_TEXT = ACTIONS_HEIGHT + 14  # room that a message keeps below its text
 def make_item(
     look: ThemeSource, entry: Entry, parent: QWidget, *, is_tinted: bool = False
 ) -> MessageItem:
-    """Give the entry its widget, in the state the entry is in; not shown yet."""
-    kind = UserItem if entry.row.role == "user" else AssistantItem
-    item: MessageItem = kind(look, entry.current_row(), parent)
-    if entry.progress is not None and isinstance(item, AssistantItem) and not entry.has_fresh_text:
-        item.show_progress(*entry.progress)
-    if isinstance(item, AssistantItem) and entry.is_reasoning_open:
-        item.open_reasoning()
-    entry.item = item
-    tint(entry, is_tinted=is_tinted)
+    """Give the entry its widget, in the state the entry is in; not shown yet.
+
+    The text of a whole answer is left to ``build``.
+    """
     entry.measured_width = 0
-    return item
+    if entry.row.role == "user":
+        entry.item = UserItem(look, entry.current_row(), parent)
+        return entry.item
+    from ui.chat.assistant_item import AssistantItem  # noqa: PLC0415 - comes with all of Markdown
+
+    entry.item = answer = AssistantItem(look, entry.current_row(), parent, is_patient=True)
+    if entry.progress is not None and not entry.has_fresh_text:
+        answer.show_progress(*entry.progress)
+    if entry.is_reasoning_open:
+        answer.open_reasoning()
+    tint(entry, is_tinted=is_tinted)
+    return answer
+
+
+def answer_in(entry: Entry) -> "AssistantItem | None":
+    """The entry's widget where it is an answer's."""
+    if entry.item is None or entry.row.role == "user":
+        return None
+    from ui.chat.assistant_item import AssistantItem  # noqa: PLC0415 - as above
+
+    assert isinstance(entry.item, AssistantItem)
+    return entry.item
 
 
 def drop_item(entry: Entry) -> None:
     """Take the entry's widget away; its height stays known."""
     if entry.item is not None:
-        if isinstance(entry.item, AssistantItem):
-            entry.is_reasoning_open = entry.item.is_reasoning_open
+        if (answer := answer_in(entry)) is not None:
+            entry.is_reasoning_open = answer.is_reasoning_open
         entry.item.hide()
         entry.item.deleteLater()
         entry.item = None
@@ -47,11 +66,11 @@ def show_unshown(entry: Entry, *, is_tinted: bool) -> bool:
         return False
     fresh = entry.take_unshown()
     entry.has_unshown_reasoning = False
-    if isinstance(entry.item, AssistantItem):
+    if (answer := answer_in(entry)) is not None:
         if entry.reasoning is not None:
-            entry.item.show_reasoning(entry.reasoning, is_live=not entry.text)
+            answer.show_reasoning(entry.reasoning, is_live=not entry.text)
         if fresh:
-            entry.item.append(fresh)
+            answer.append(fresh)
             if len(entry.text) < TINT_STEP_FROM or _crosses_step(len(entry.text), len(fresh)):
                 tint(entry, is_tinted=is_tinted)
     entry.measured_width = 0
@@ -64,8 +83,8 @@ def _crosses_step(length: int, num_fresh: int) -> bool:
 
 def tint(entry: Entry, *, is_tinted: bool) -> None:
     """Tint what was guessed of an answer, or no longer."""
-    if isinstance(entry.item, AssistantItem):
-        entry.item.tint(entry.text, tuple(entry.guessed), is_tinted=is_tinted)
+    if (answer := answer_in(entry)) is not None:
+        answer.tint(entry.text, tuple(entry.guessed), is_tinted=is_tinted)
 
 
 def is_in_use(entry: Entry) -> bool:

@@ -1,6 +1,7 @@
 """One message on the page: what its two kinds have in common, and the user's bubble."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from PySide6.QtCore import QEvent, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -31,7 +32,11 @@ _COPIED_MS = 1_500
 
 
 class MessageItem(QWidget):
-    """Reports what the reader asks for; ``height_changed`` asks its list for a new layout."""
+    """Reports what the reader asks for; ``height_changed`` asks its list for a new layout.
+
+    A button is made when it is first to be shown: a conversation has many messages, and each could
+    have eight of them.
+    """
 
     height_changed = Signal()
     selection_changed = Signal()
@@ -49,20 +54,50 @@ class MessageItem(QWidget):
         self._is_busy = False
         self._is_last = False
         self._actions: list[TextButton] = []
-        self._copied = QTimer(self)
-        self._copied.setObjectName("message-copied")
-        self._copied.setSingleShot(True)
-        self._copied.setInterval(_COPIED_MS)
-        self._copied.timeout.connect(self._restore_copy)
-        self._copy = self._button(tr("Copy message"), Icon.COPY)
-        self._copy.clicked.connect(self._copy_text)
-        self._previous = self._button(tr("Previous version"), Icon.CHEVRON_LEFT)
-        self._previous.clicked.connect(self._show_previous)
-        self._version = self._button(tr("Version"), None)
-        self._version.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._version.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._next = self._button(tr("Next version"), Icon.CHEVRON_RIGHT)
-        self._next.clicked.connect(self._show_next)
+        # what grows below its contents is painted there alone
+        self.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
+
+    @cached_property
+    def _copied(self) -> QTimer:
+        timer = QTimer(self)
+        timer.setObjectName("message-copied")
+        timer.setSingleShot(True)
+        timer.setInterval(_COPIED_MS)
+        timer.timeout.connect(self._restore_copy)
+        return timer
+
+    @cached_property
+    def _copy(self) -> TextButton:
+        button = self._button(tr("Copy message"), Icon.COPY)
+        button.clicked.connect(self._copy_text)
+        return button
+
+    @cached_property
+    def _previous(self) -> TextButton:
+        button = self._button(tr("Previous version"), Icon.CHEVRON_LEFT)
+        button.clicked.connect(self._show_previous)
+        return button
+
+    @cached_property
+    def _version(self) -> TextButton:
+        button = self._button(tr("Version"), None)
+        button.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return button
+
+    @cached_property
+    def _next(self) -> TextButton:
+        button = self._button(tr("Next version"), Icon.CHEVRON_RIGHT)
+        button.clicked.connect(self._show_next)
+        return button
+
+    @property
+    def is_building(self) -> bool:
+        """Whether parts of the text are not shown yet: ``build`` goes on with them."""
+        return False
+
+    def build(self) -> None:
+        """Show some more of the text, as much as a frame bears."""
 
     def height_for(self, width: int) -> int:
         """Place everything for a width and return the height needed."""
@@ -185,22 +220,31 @@ class UserItem(MessageItem):
     def __init__(self, look: ThemeSource, row: MessageRow, parent: QWidget) -> None:
         super().__init__(look, row, parent)
         self._bubble = QRectF()
-        self._is_folded = False
+        self._is_folded = self._is_long = False
         self._text = PlainView(look, self)
         self._text.setAccessibleName(tr("Your message"))
         self._text.selectionChanged.connect(self.selection_changed)
-        self._more = TextButton(look, tr("Show all"), Icon.CHEVRON_DOWN, self)
-        self._more.clicked.connect(self._toggle)
-        self._edit = self._button(tr("Edit message"), Icon.PENCIL)
-        self._edit.clicked.connect(self._ask_edit)
         self.set_row(row)
+
+    @cached_property
+    def _edit(self) -> TextButton:
+        button = self._button(tr("Edit message"), Icon.PENCIL)
+        button.clicked.connect(self._ask_edit)
+        return button
+
+    @cached_property
+    def _more(self) -> TextButton:
+        button = TextButton(self.look, tr("Show all"), Icon.CHEVRON_DOWN, self)
+        button.clicked.connect(self._toggle)
+        return button
 
     @override
     def set_row(self, row: MessageRow) -> None:
         self.row = row
         is_long = len(row.text) > _FOLD_ABOVE or row.text.count("\n") >= _FOLD_LINES
-        self._is_folded = is_long
-        self._more.setVisible(is_long)
+        self._is_folded = self._is_long = is_long
+        if is_long or "_more" in self.__dict__:
+            self._more.setVisible(is_long)
         self._show_text()
         self.refresh_actions()
 
@@ -210,7 +254,7 @@ class UserItem(MessageItem):
 
     @override
     def tab_stops(self) -> list[QWidget]:
-        return [self._more, *super().tab_stops()]
+        return [*([self._more] if self._is_long else ()), *super().tab_stops()]
 
     @override
     def shown_actions(self) -> Sequence[TextButton]:
@@ -223,13 +267,13 @@ class UserItem(MessageItem):
         pad_x, pad_y = look.px(_PAD_X), look.px(_PAD_Y)
         room = round(width * _BUBBLE_SHARE) - 2 * pad_x
         text_width = min(room, self._text.natural_width())
-        if not self._more.isHidden():
+        if self._is_long:
             text_width = max(text_width, self._more.sizeHint().width())
         text_height = self._text.height_for(text_width)
         left = width - text_width - 2 * pad_x
         self._text.setGeometry(left + pad_x, pad_y - _LIFT, text_width, text_height)
         bottom = pad_y + text_height
-        if not self._more.isHidden():
+        if self._is_long:
             hint = self._more.sizeHint()
             self._more.setGeometry(left + pad_x - look.px(6), bottom, hint.width(), hint.height())
             bottom += hint.height() - pad_y // 2

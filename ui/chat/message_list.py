@@ -5,23 +5,23 @@ follows the end or is anchored to the message at its top, so that nothing that i
 or streamed elsewhere moves what is being read.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 
-from PySide6.QtCore import QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QWidget
 from typing_extensions import override
 
 from engine.api import LeftOut
-from ui.chat.assistant_item import AssistantItem
+from ui.chat.building import build_near, drop_far, soon
 from ui.chat.entries import Entries, Entry
 from ui.chat.items import (
+    answer_in,
     chain_tab_stops,
     drop_item,
     is_end_in,
-    is_in_use,
     make_item,
     show_unshown,
     tint,
@@ -37,7 +37,6 @@ from ui.widgets.throttle import FRAME_MS, Throttle
 _MARGIN = 28
 _SIDE_MARGIN = 24
 _KEEP_SCREENS = 2
-_BUILD_NS = 8_000_000
 
 
 class MessageList(RingedArea):
@@ -61,28 +60,24 @@ class MessageList(RingedArea):
         self._is_busy = False
         self._is_tinted = False
         self._are_tabs_chained = False
+        self._fresh: dict[int, Entry] = {}  # what has grown since it was shown
         self._last_value = 0
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(tr("Conversation"))
         self.viewport().setBackgroundRole(QPalette.ColorRole.Window)
         self._canvas = QWidget(self.viewport())
+        self._canvas.setBackgroundRole(QPalette.ColorRole.Window)
+        self._canvas.setAutoFillBackground(True)  # opaque: what was painted moves along with it
+        self._canvas.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
         self._to_end = RoundButton(look, tr("To the end"), self)
         self._to_end.clicked.connect(self.go_to_end)
         self._to_end.hide()
         self._shower = Throttle("show-streamed-text", self._show_streamed, FRAME_MS, self)
-        self._layout_timer = self._timer("message-layout", self._lay_out)
-        self._build_timer = self._timer("message-build", self._build_more)
+        self._layout_timer = soon("message-layout", self._measure_and_place, self)
+        self._build_timer = soon("message-build", self._build_more, self)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         look.changed.connect(self._rebuild)
-
-    def _timer(self, name: str, action: Callable[[], None]) -> QTimer:
-        timer = QTimer(self)
-        timer.setObjectName(name)
-        timer.setSingleShot(True)
-        timer.setInterval(0)
-        timer.timeout.connect(action)
-        return timer
 
     # ------------------------------------------------------------------ content
 
@@ -99,7 +94,8 @@ class MessageList(RingedArea):
     def set_rows(self, rows: Sequence[MessageRow]) -> None:
         """Show another conversation, at its end."""
         self._shower.cancel()
-        self._drop_items()
+        self._fresh.clear()
+        drop_far(self._entries, range(0), drops_used=True)
         self._entries.set_rows(rows)
         self._follows = True
         self._lay_out()
@@ -123,6 +119,7 @@ class MessageList(RingedArea):
             drop_item(entry)
         elif entry.item is not None:
             entry.item.set_row(row)
+            self._are_tabs_chained = False
             tint(entry, is_tinted=self._is_tinted)
         self._changed(entry)
 
@@ -137,6 +134,7 @@ class MessageList(RingedArea):
         entry = self._entries.find(message_id)
         if entry is not None:
             entry.add(text, guessed, chosen_ns)
+            self._fresh[message_id] = entry
             self._shower.call()
 
     def set_reasoning(self, message_id: int, reasoning: Reasoning) -> None:
@@ -144,6 +142,7 @@ class MessageList(RingedArea):
         entry = self._entries.find(message_id)
         if entry is not None:
             entry.set_reasoning(reasoning)
+            self._fresh[message_id] = entry
             self._shower.call()
 
     def toggle_tint(self) -> None:
@@ -158,8 +157,8 @@ class MessageList(RingedArea):
         if entry is None or entry.has_fresh_text:
             return
         entry.progress = (text, share)
-        if isinstance(entry.item, AssistantItem):
-            entry.item.show_progress(text, share)
+        if (answer := answer_in(entry)) is not None:
+            answer.show_progress(text, share)
 
     def set_left_out(self, message_id: int, left_out: LeftOut) -> None:
         """Say above a pending answer what of the conversation it does not see."""
@@ -167,8 +166,8 @@ class MessageList(RingedArea):
         if entry is None:
             return
         entry.row = replace(entry.row, left_out=left_out)
-        if isinstance(entry.item, AssistantItem):
-            entry.item.show_left_out(left_out)
+        if (answer := answer_in(entry)) is not None:
+            answer.show_left_out(left_out)
         self._changed(entry)
 
     def finish(self, row: MessageRow) -> None:
@@ -180,8 +179,8 @@ class MessageList(RingedArea):
         shown = entry.text
         entry.set_row(row)
         entry.progress = None
-        if isinstance(entry.item, AssistantItem):
-            entry.item.finish(row, shown)
+        if (answer := answer_in(entry)) is not None:
+            answer.finish(row, shown)
             tint(entry, is_tinted=self._is_tinted)
             self._are_tabs_chained = False
         self._changed(entry)
@@ -203,9 +202,15 @@ class MessageList(RingedArea):
         self._lay_out()
 
     def _show_streamed(self) -> None:
-        shown = [show_unshown(entry, is_tinted=self._is_tinted) for entry in self._entries]
-        if any(shown):
-            self._lay_out()
+        fresh, self._fresh = list(self._fresh.values()), {}
+        grown = [entry for entry in fresh if show_unshown(entry, is_tinted=self._is_tinted)]
+        if not grown:
+            return
+        # everything is moved before the new text is painted, so that the old need not be
+        self._measure_and_place()
+        for answer in filter(None, map(answer_in, grown)):
+            answer.refresh()
+        self._build_timer.start()
 
     # ------------------------------------------------------------------ layout
 
@@ -217,16 +222,20 @@ class MessageList(RingedArea):
 
     def _lay_out(self) -> None:
         if not self._is_placing:
-            self._layout_timer.stop()
             self._measure_and_place()
             self._build_more()
 
     def _measure_and_place(self) -> None:
         """Bring heights up to date while the view stays where it is, or at the end."""
+        if self._is_placing:
+            return
+        self._layout_timer.stop()
         self._is_placing = True
         bar = self.verticalScrollBar()
         anchor, offset = self._anchor()
-        self._entries.measure(self._column().width(), self._look.zoom)
+        self._entries.measure(
+            self._column().width(), self._look.zoom, keeps_estimates=not self._follows
+        )
         margin = self._look.px(_MARGIN)
         height = self._entries.total_height + 2 * margin
         page = self.viewport().height()
@@ -267,10 +276,7 @@ class MessageList(RingedArea):
         is_far = not self._follows and bar.maximum() - bar.value() > self._look.px(24)
         self._to_end.setVisible(is_far)
         if is_far:
-            side = self._to_end.sizeHint().width()
-            x = (self.viewport().width() - side) // 2
-            self._to_end.setGeometry(x, self.height() - side - self._look.px(12), side, side)
-            self._to_end.raise_()
+            self._to_end.stand_in(self.viewport().width(), self.height())
 
     # ------------------------------------------------------------------ items on demand
 
@@ -280,27 +286,21 @@ class MessageList(RingedArea):
         return self._entries.between(value - screens * page, value + (screens + 1) * page)
 
     def _build_more(self) -> None:
-        """Make the missing items nearest to the view, as many as fit in one slice."""
+        """Go on with what is missing nearest to the view, as much as fits in one slice."""
         if not self.isVisible() or not len(self._entries):
             return
-        self._drop_far()
-        deadline = perf_counter_ns() + _BUILD_NS
+        drop_far(self._entries, self._wanted(_KEEP_SCREENS))
         visible = self._wanted(0)
         middle = (visible.start + visible.stop - 1) / 2
-        missing = [i for i in self._wanted(1) if self._entries[i].item is None]
-        if not missing:
-            if not self._are_tabs_chained:
-                chain_tab_stops(self, self._entries, self._to_end)
-                self._are_tabs_chained = True
-            return
-        missing.sort(key=lambda index: abs(index - middle))
-        for index in missing:
-            self._make(self._entries[index])
-            if perf_counter_ns() > deadline:
-                break
-        self._measure_and_place()
-        # through the event loop: what is missing next depends on the heights just learnt
-        self._build_timer.start()
+        self._is_placing = True
+        is_more = build_near(self._entries, self._wanted(1), middle, self._make)
+        self._is_placing = False
+        if is_more:
+            self._measure_and_place()
+            self._build_timer.start()  # what is missing next depends on the heights just learnt
+        elif not self._are_tabs_chained:
+            chain_tab_stops(self, self._entries, self._to_end)
+            self._are_tabs_chained = True
 
     def _make(self, entry: Entry) -> None:
         item = make_item(self._look, entry, self._canvas, is_tinted=self._is_tinted)
@@ -312,25 +312,15 @@ class MessageList(RingedArea):
         item.height_changed.connect(self._item_changed)
         item.selection_changed.connect(self._selection_changed)
         item.painted.connect(self._item_painted)
-        if isinstance(item, AssistantItem):
-            item.tint_toggled.connect(self.toggle_tint)
-            item.inspect.connect(self.inspect_requested)
+        if (answer := answer_in(entry)) is not None:
+            answer.tint_toggled.connect(self.toggle_tint)
+            answer.inspect.connect(self.inspect_requested)
         item.set_busy(is_busy=self._is_busy)
         item.show()
         self._are_tabs_chained = False
 
-    def _drop_far(self) -> None:
-        near = self._wanted(_KEEP_SCREENS)
-        for index, entry in enumerate(self._entries):
-            if entry.item is not None and index not in near and not is_in_use(entry):
-                drop_item(entry)
-
-    def _drop_items(self) -> None:
-        for entry in self._entries:
-            drop_item(entry)
-
     def _rebuild(self) -> None:
-        self._drop_items()
+        drop_far(self._entries, range(0), drops_used=True)
         for entry in self._entries:
             entry.measured_width = 0
         self._lay_out()
@@ -349,8 +339,8 @@ class MessageList(RingedArea):
         entry = self._entries.find(message_id)
         if entry is None:
             return
-        is_end_seen = is_end_in(entry, self._canvas.y(), self.viewport().height())
-        if is_end_seen and (chosen_ns := entry.take_paint()):
+        is_seen = is_end_in(entry, self._canvas.y(), self.viewport().height())
+        if is_seen and (chosen_ns := entry.take_paint()):
             self.text_painted.emit(message_id, chosen_ns, perf_counter_ns())
         if not entry.is_streaming or entry.is_painted:
             return
@@ -375,6 +365,16 @@ class MessageList(RingedArea):
         self._canvas.move(0, -value)
         self._place_to_end()
         self._build_timer.start()
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._canvas.setAutoFillBackground(not self.shows_ring)
+
+    @override
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._canvas.setAutoFillBackground(True)
 
     @override
     def scrollContentsBy(self, dx: int, dy: int) -> None:

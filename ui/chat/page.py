@@ -235,7 +235,8 @@ class ChatPage(QWidget):
         height = composer.sizeHint().height()
         top = self.height() - height - look.px(_BOTTOM)
         composer.setGeometry((self.width() - column) // 2, top, column, height)
-        above = QRect(0, 0, self.width(), max(0, top + edge))
+        # nothing covers the list: what it has painted can then be moved as it is
+        above = QRect(0, 0, self.width(), max(0, top))
         self.messages.setGeometry(above)
         self.empty_state.setGeometry(above)
         composer.raise_()

@@ -34,6 +34,8 @@ def lex(text: str, language: str) -> Iterator[tuple[int, str, str]]:
 
 def _compile_patterns(lexer_class: Any) -> Iterator[None]:
     """Compile a lexer's patterns one at a time into ``re``'s cache, where making it finds them."""
+    if "_tokens" in vars(lexer_class):
+        return  # one was made before, and left them there
     states = lexer_class.get_tokendefs() if hasattr(lexer_class, "get_tokendefs") else {}
     for rules in states.values():
         for rule in rules:

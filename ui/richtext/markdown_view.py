@@ -1,10 +1,11 @@
 """A whole Markdown text: prose and code blocks one under the other, growing at the end."""
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from ui.richtext.blocks import Block, Code, TextBlock
@@ -18,6 +19,7 @@ from ui.theme import ThemeSource
 
 GAP = 14
 SLICE_CHARACTERS = 700
+SLICE_BLOCKS = 4
 SLICE_NS = 6_000_000
 TINTED_CHARACTERS = 20_000  # of one answer; more would hold a frame up
 
@@ -35,6 +37,7 @@ class _Run:
 class MarkdownView(QWidget):
     """Grows by ``append`` and ends with ``finish``; ``set_text`` shows a whole text in slices.
 
+    The slices come by themselves, or by ``build`` where the owner shares its time among several.
     Its owner gives the width by ``height_for`` and then the geometry.
     """
 
@@ -50,12 +53,15 @@ class MarkdownView(QWidget):
         self._parts: list[TextView | CodeView] = []
         self._base = 0
         self._waiting = ""
-        self._is_ending = False
+        self._parsed: deque[_Run] = deque()
         self._marked: tuple[str, Sequence[Range]] = ("", ())
+        self._is_tinted = False
         self._slices = QTimer(self)
         self._slices.setObjectName("markdown-slices")
         self._slices.setInterval(0)
         self._slices.timeout.connect(self._slice)
+        # what grows below its contents is painted there alone
+        self.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
 
     @property
     def parts(self) -> Sequence[TextView | CodeView]:
@@ -65,24 +71,60 @@ class MarkdownView(QWidget):
     @property
     def is_building(self) -> bool:
         """Whether slices of a whole text are still to come."""
-        return self._slices.isActive()
+        return bool(self._waiting or self._parsed)
 
-    def append(self, text: str) -> None:
-        """Add text and show it; to be throttled by the caller."""
+    def append(self, text: str, *, is_quiet: bool = False) -> None:
+        """Add text and show it; to be throttled by the caller.
+
+        ``is_quiet``: it is painted by ``refresh``, once everything stands where it belongs.
+        """
         self._stream.append(text)
-        self._show(self._stream.look())
+        self._show_runs(_runs(self._stream.look()), is_quiet=is_quiet)
+
+    def grow(self, height: int) -> None:
+        """Make room below for what was added quietly; that is painted by ``refresh``, too."""
+        last = self._parts[-1] if self._parts else None
+        is_quiet = isinstance(last, TextView) and last.is_stale
+        self.setAttribute(Qt.WidgetAttribute.WA_UpdatesDisabled, is_quiet)
+        self.resize(self.width(), height)
+        self.setAttribute(Qt.WidgetAttribute.WA_UpdatesDisabled, False)  # noqa: FBT003 - Qt's signature
+
+    def refresh(self) -> None:
+        """Paint what was added quietly."""
+        for part in self._parts[max(0, self._base - 1) :]:
+            if isinstance(part, TextView):
+                part.refresh()
 
     def finish(self) -> None:
         """Freeze what is shown: no more text comes."""
-        self._show(self._stream.finish())
+        self._show_runs(_runs(self._stream.finish()))
 
-    def set_text(self, text: str) -> None:
-        """Show a whole text, the first slice at once and the rest as the event loop allows."""
+    def set_text(self, text: str, *, is_patient: bool = False) -> None:
+        """Show a whole text, the first slice at once and the rest as the event loop allows.
+
+        ``is_patient``: nothing at once, and all of it by ``build``.
+        """
         self.clear()
         self._waiting = text
-        self._is_ending = True
-        self._slices.start()
-        self._slice()
+        if not is_patient:
+            self._slices.start()
+            self._slice()
+
+    def build(self) -> None:
+        """Go one step on with a whole text: read the next slice, or show a part of what was read."""
+        if self._parsed:
+            run = self._parsed.popleft()
+            self._show_runs([run])
+        else:
+            piece = self._waiting[:SLICE_CHARACTERS]
+            self._waiting = self._waiting[SLICE_CHARACTERS:]
+            self._stream.append(piece)
+            is_last = not self._waiting
+            growth = self._stream.finish() if is_last else self._stream.look_at_finished()
+            self._parsed.extend(small for run in _runs(growth) for small in _small(run))
+        if not self.is_building:
+            self._slices.stop()
+            self._tint()
 
     def tint(self, source: str, ranges: Sequence[Range]) -> None:
         """Tint what comes from ``ranges`` of ``source``, the text that is shown; () tints nothing.
@@ -97,6 +139,7 @@ class MarkdownView(QWidget):
         """Start over with an empty text."""
         self._slices.stop()
         self._waiting = ""
+        self._parsed.clear()
         self._stream = MarkdownStream()
         self._base = 0
         self._drop_from(0)
@@ -127,22 +170,17 @@ class MarkdownView(QWidget):
 
     def _slice(self) -> None:
         deadline = perf_counter_ns() + SLICE_NS
-        while self._waiting:
-            piece, self._waiting = (
-                self._waiting[:SLICE_CHARACTERS],
-                self._waiting[SLICE_CHARACTERS:],
-            )
-            self._stream.append(piece)
-            self._show(self._stream.look() if self._waiting else self._stream.finish())
+        while self.is_building:
+            self.build()
             if perf_counter_ns() > deadline:
-                break
-        if not self._waiting:
-            self._slices.stop()
-            self._tint()
-            self.height_changed.emit()
+                return
+        self._slices.stop()
 
     def _tint(self) -> None:
         source, ranges = self._marked
+        if not ranges and not self._is_tinted:
+            return
+        self._is_tinted = bool(ranges)
         texts = [_text_of(part) for part in self._parts]
         placed = place_ranges(
             source[:TINTED_CHARACTERS], ranges, [text.shown_text() for text in texts]
@@ -150,8 +188,7 @@ class MarkdownView(QWidget):
         for text, marks in zip(texts, placed, strict=True):
             text.set_marks(marks)
 
-    def _show(self, growth: Growth) -> None:
-        runs = _runs(growth)
+    def _show_runs(self, runs: Sequence[_Run], *, is_quiet: bool = False) -> None:
         index = base = self._base
         if not self._joins(index, runs):
             index += self._close(index)
@@ -162,7 +199,7 @@ class MarkdownView(QWidget):
                 part.set_code(run.code)
                 base = index + 1 if run.is_final else base
             else:
-                part.update_blocks(run.frozen, run.tail)
+                part.update_blocks(run.frozen, run.tail, is_quiet=is_quiet)
                 base = index if run.frozen else base
             index += 1
         self._drop_from(index)
@@ -219,6 +256,12 @@ def _runs(growth: Growth) -> list[_Run]:
     for block in growth.tail:
         _add(runs, block, is_final=False)
     return runs
+
+
+def _small(run: _Run) -> list[_Run]:
+    """The same in steps of a few blocks; of a whole text nothing but code has a tail."""
+    starts = range(0, max(1, len(run.frozen)), SLICE_BLOCKS)
+    return [replace(run, frozen=run.frozen[start : start + SLICE_BLOCKS]) for start in starts]
 
 
 def _add(runs: list[_Run], block: Block, *, is_final: bool) -> None:

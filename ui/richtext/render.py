@@ -62,6 +62,12 @@ class BlockRenderer:
                 case Table():
                     self._table(cursor, block)
 
+    def extend(self, cursor: QTextCursor, block: TextBlock, spans: Sequence[Span]) -> None:
+        """Add ``spans`` to the end of ``block``, where ``cursor`` stands."""
+        level = block.level if isinstance(block, Prose) else 0
+        base = self._heading_char(float(_HEADING_PX[level - 1])) if level else self._base
+        self._spans(cursor, spans, base)
+
     def _start(self, cursor: QTextCursor, block_format: QTextBlockFormat) -> None:
         """Go to a fresh block; the empty one at the start or after a table is used up."""
         if is_unused(cursor):

@@ -58,6 +58,9 @@ class StillText(QTextBrowser):
         self.setUndoRedoEnabled(False)
         self.setAcceptDrops(False)
         self.viewport().setAutoFillBackground(False)
+        # a text that grows is painted where it grew
+        for part in (self, self.viewport()):
+            part.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
         self.document().setDocumentMargin(0)
         # the width is given, hidden or not: QTextEdit learns its own only when shown
         self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)

@@ -1,15 +1,19 @@
 """A stretch of prose: a frozen part that is never laid out again, and a replaceable tail."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QTextBlockFormat, QTextCursor
 from PySide6.QtWidgets import QWidget
 
-from ui.richtext.blocks import Prose, Table, TextBlock
+from ui.richtext.blocks import Prose, Span, Table, TextBlock
 from ui.richtext.render import BlockRenderer, is_unused
 from ui.richtext.still_text import StillText
 from ui.theme import ThemeSource
+
+_OVERHANG = 4  # of letters above their line, px
 
 
 class TextView(StillText):
@@ -23,6 +27,7 @@ class TextView(StillText):
         self._tail: tuple[TextBlock, ...] = ()
         self._has_frozen = False
         self._has_links = False
+        self._stale_from: int | None = None  # y, of what changed quietly
 
     @property
     def has_frozen(self) -> bool:
@@ -33,12 +38,65 @@ class TextView(StillText):
         """The text itself, for its links."""
         return [self] if self._has_links else []
 
-    def update_blocks(self, frozen: Sequence[TextBlock], tail: Sequence[TextBlock]) -> None:
-        """Append final blocks, then show ``tail`` after them in place of the old tail."""
+    def update_blocks(
+        self, frozen: Sequence[TextBlock], tail: Sequence[TextBlock], *, is_quiet: bool = False
+    ) -> None:
+        """Append final blocks, then show ``tail`` after them in place of the old tail.
+
+        ``is_quiet``: nothing is painted anew before ``refresh``, so that a page may move meanwhile
+        what it has painted.
+        """
         tail = tuple(tail)
         if not frozen and tail == self._tail:
             return
+        blocker = QSignalBlocker(self.document().documentLayout()) if is_quiet else None
         cursor = QTextCursor(self.document())
+        grown = () if frozen else _growth(self._tail, tail)
+        if grown:
+            stale_from = self._last_line_top()
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            self._renderer.extend(cursor, tail[-1], grown)
+        else:
+            stale_from = self._tail_top()
+            self._replace_tail(cursor, frozen, tail)
+        self._tail = tail
+        if blocker is not None:
+            blocker.unblock()
+            known = stale_from if self._stale_from is None else self._stale_from
+            self._stale_from = min(known, stale_from)
+        if not self._has_links and any(map(_has_link, (*frozen, *tail))):
+            self._has_links = True
+            self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether something changed quietly."""
+        return self._stale_from is not None
+
+    def refresh(self) -> None:
+        """Paint what changed quietly."""
+        if self._stale_from is not None:
+            view, top = self.viewport(), self._stale_from
+            self._stale_from = None
+            view.update(0, top, view.width(), max(0, view.height() - top))
+
+    def _tail_top(self) -> int:
+        """Where the blocks stand that are not frozen, and the last frozen one, which may change."""
+        return self._top_of(self._frozen_end)
+
+    def _last_line_top(self) -> int:
+        layout = self.document().lastBlock().layout()
+        line = layout.lineAt(max(0, layout.lineCount() - 1))
+        return self._top_of(self.document().lastBlock().position()) + math.floor(line.y())
+
+    def _top_of(self, position: int) -> int:
+        block = self.document().findBlock(position)
+        rect = self.document().documentLayout().blockBoundingRect(block)
+        return math.floor(rect.top()) - _OVERHANG
+
+    def _replace_tail(
+        self, cursor: QTextCursor, frozen: Sequence[TextBlock], tail: Sequence[TextBlock]
+    ) -> None:
         cursor.beginEditBlock()
         self._drop_tail(cursor, keeps_block=bool(frozen) or bool(tail))
         if frozen:
@@ -49,10 +107,6 @@ class TextView(StillText):
             self._tail_start = self._frozen_end + (0 if is_unused(cursor) else 1)
         self._renderer.append(cursor, tail)
         cursor.endEditBlock()
-        self._tail = tail
-        if not self._has_links and any(map(_has_link, (*frozen, *tail))):
-            self._has_links = True
-            self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def _drop_tail(self, cursor: QTextCursor, *, keeps_block: bool) -> None:
         """Remove the tail; its first block may stay, empty, for what comes in its place.
@@ -79,3 +133,23 @@ def _has_link(block: TextBlock) -> bool:
             return any(span.href for row in block.rows for cell in row for span in cell)
         case _:
             return False
+
+
+def _growth(old: Sequence[TextBlock], new: Sequence[TextBlock]) -> tuple[Span, ...]:
+    """What the last block of ``new`` has more than that of ``old``; () where more has changed."""
+    if not old or len(old) != len(new) or old[:-1] != new[:-1]:
+        return ()
+    before, after = old[-1], new[-1]
+    if not isinstance(before, Prose) or not isinstance(after, Prose) or not before.spans:
+        return ()
+    if (before.level, before.place) != (after.level, after.place):
+        return ()
+    *same, last = before.spans
+    if len(after.spans) < len(before.spans) or after.spans[: len(same)] != tuple(same):
+        return ()
+    longer = after.spans[len(same)]
+    rest = longer.text.removeprefix(last.text)
+    if rest == longer.text or replace(longer, text="") != replace(last, text=""):
+        return ()
+    grown = (replace(longer, text=rest),) if rest else ()
+    return (*grown, *after.spans[len(before.spans) :])

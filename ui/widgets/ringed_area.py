@@ -18,6 +18,11 @@ class RingedArea(QAbstractScrollArea):
         self._ring_look = look
         self._shows_focus = False
 
+    @property
+    def shows_ring(self) -> bool:
+        """Whether the ring is there, on the viewport and below whatever stands on that."""
+        return self._shows_focus
+
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

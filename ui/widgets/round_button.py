@@ -9,6 +9,7 @@ from ui.icons import Icon, icon_pixmap
 from ui.theme import ThemeSource
 
 _SIDE = 36
+_BELOW = 12
 _ICON = 16
 
 
@@ -22,6 +23,13 @@ class RoundButton(QAbstractButton):
         self.setToolTip(name)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def stand_in(self, width: int, height: int) -> None:
+        """Take the middle of the lower edge of a place so large, above whatever is there."""
+        side = self.sizeHint().width()
+        top = height - side - self._look.px(_BELOW)
+        self.setGeometry((width - side) // 2, top, side, side)
+        self.raise_()
 
     @override
     def sizeHint(self) -> QSize:
