@@ -4,7 +4,8 @@
 
 First real steps of the loaded model, medians by part, with what the native call takes beside them
 (``native``): the parts together are what the host adds to it. Then what a token costs once it is
-chosen (thread time, means of many): its text, its time stamps and the event that tells of it.
+chosen (thread time, means of many): its text, its time stamps, the event that tells of it, and
+handing that to the inspector. Also what the gauges cost, which are read ten times a second.
 Sampling is as the app begins with; ``--greedy`` takes the likeliest token.
 """
 
@@ -19,7 +20,14 @@ from dataclasses import replace
 from typing import Any
 
 from engine import runner
-from engine.api import GenerationRequest, Message, ModelFailed, ModelOptions, SamplingParams
+from engine.api import (
+    GenerationRequest,
+    Message,
+    ModelFailed,
+    ModelOptions,
+    SamplingParams,
+    TokensProduced,
+)
 from engine.core import EngineCore
 from engine.metrics import Marks, now_ns
 from engine.sampling.sampler import Sampler
@@ -29,6 +37,7 @@ from engine.scheduling.request import Request
 from engine.text.prompt import answer_stream
 from engine.text.reasoning import find_tags
 from engine.text.timed import TimedText
+from engine.tracing.inspector import AnswerInspector
 
 WORDS = "The ferry leaves the harbour at noon, when the tide has turned and the wind is fair. "
 
@@ -82,7 +91,7 @@ def step_parts(core: EngineCore, params: SamplingParams, options: argparse.Names
         start = time.perf_counter_ns()
         events = core.step()
         whole = time.perf_counter_ns() - start
-        if sum(type(event).__name__ == "TokensProduced" for event in events) < options.streams:
+        if sum(isinstance(event, TokensProduced) for event in events) < options.streams:
             continue
         spent = watch.spent_ns
         parts = {
@@ -122,15 +131,22 @@ def token_parts(core: EngineCore, params: SamplingParams) -> dict[str, float]:
         "0", [1], params=params, seed=1, text=TimedText(text(), own.note_text, now_ns), marks=own
     )
 
+    events: list[TokensProduced] = []
+
     def book(token: int) -> None:
-        append_tokens(request, (token,), output, eos_ids=frozenset(), limit=1 << 30)
+        events.append(
+            append_tokens(request, (token,), output, eos_ids=frozenset(), limit=1 << 30)[0]
+        )
 
     detokenise, metrics, whole = (_thread_us(work, ids) for work in (plain.push, stamps, book))
+    inspector = AnswerInspector(lambda _event: None)
+    heard = _thread_us(lambda _token: inspector.take(events.pop()), ids)
     return {
         "text": round(detokenise, 2),
         "time stamps": round(metrics, 2),
-        "event and the rest": round(whole - detokenise - metrics, 2),
-        "together": round(whole, 2),
+        "event": round(whole - detokenise - metrics, 2),
+        "inspector": round(heard, 2),
+        "together": round(whole + heard, 2),
     }
 
 
@@ -159,6 +175,7 @@ def main() -> None:
     result = {
         "us_a_token": token_parts(core, params),
         "us_a_step": step_parts(core, params, options),
+        "us_a_look_at_the_gauges": round(_thread_us(lambda _: core.stats(), [0] * 50), 1),
     }
     sys.stdout.write(json.dumps(result, indent=1) + "\n")
 
