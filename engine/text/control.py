@@ -84,12 +84,14 @@ class ControlTokens:
         """Every place a control token begins, overlapping ones too, with the longest there."""
         if self._start is None:
             return
+        ids = self._ids
         for match in self._start.finditer(text):
             at = match.start()
-            candidates = (text[at : at + length] for length in self._lengths)
-            special = next((piece for piece in candidates if piece in self._ids), None)
-            if special is not None:
-                yield at, special
+            for length in self._lengths:
+                special = text[at : at + length]
+                if special in ids:
+                    yield at, special
+                    break
 
     def _find(self, text: str) -> Iterator[tuple[int, str]]:
         end = 0
