@@ -228,6 +228,10 @@
       <translation>勉强够用</translation>
     </message>
     <message>
+      <source>Beside another answer</source>
+      <translation>与另一个回答对比</translation>
+    </message>
+    <message>
       <source>Better INT4 weights are made first: {time}, once. You can cancel it.</source>
       <translation>加载前先生成更好的 INT4 权重：{time}，只需一次，可随时取消。</translation>
     </message>
@@ -238,6 +242,10 @@
     <message>
       <source>Blocks of the cache that hold something.</source>
       <translation>缓存中存有内容的块。</translation>
+    </message>
+    <message>
+      <source>Both were written equally fast, within 5%.</source>
+      <translation>两者书写速度相差不到 5%。</translation>
     </message>
     <message>
       <source>By kind of layers, this chat's last answer</source>
@@ -654,6 +662,10 @@
     <message>
       <source>FP32 (twice as much)</source>
       <translation>FP32（加倍）</translation>
+    </message>
+    <message>
+      <source>Figure</source>
+      <translation>数据</translation>
     </message>
     <message>
       <source>First token</source>
@@ -1392,6 +1404,10 @@
       <translation>占上限</translation>
     </message>
     <message>
+      <source>Of the ceiling</source>
+      <translation>占上限</translation>
+    </message>
+    <message>
       <source>Off</source>
       <translation>关闭</translation>
     </message>
@@ -1568,6 +1584,10 @@
       <translation>提示</translation>
     </message>
     <message>
+      <source>Prompt computed</source>
+      <translation>计算的提示</translation>
+    </message>
+    <message>
       <source>Prompt: {total} tokens, all of them computed</source>
       <translation>提示：{total} 个 token，全部重新计算</translation>
     </message>
@@ -1610,6 +1630,10 @@
     <message>
       <source>Reading</source>
       <translation>读取</translation>
+    </message>
+    <message>
+      <source>Reading it</source>
+      <translation>读提示</translation>
     </message>
     <message>
       <source>Reading the cache</source>
@@ -2160,6 +2184,10 @@
       <translation>仍使用之前的 Schema。</translation>
     </message>
     <message>
+      <source>The other answer was written {n} times as fast as this one.</source>
+      <translation>另一个回答的书写速度是本回答的 {n} 倍。</translation>
+    </message>
+    <message>
       <source>The others are compared with it.</source>
       <translation>其他精度都与它比较。</translation>
     </message>
@@ -2252,6 +2280,10 @@
       <translation>这次回答快过了这些上限，说明测量时机器被别的事拖慢了。请重新测量。</translation>
     </message>
     <message>
+      <source>This answer was written {n} times as fast as the other.</source>
+      <translation>本回答的书写速度是另一个的 {n} 倍。</translation>
+    </message>
+    <message>
       <source>This chat has {tokens} tokens now, which take {size}.</source>
       <translation>本对话现有 {tokens} 个 token，占 {size}。</translation>
     </message>
@@ -2290,6 +2322,10 @@
     <message>
       <source>This needs {needed} of memory and {available} is free. Choose a shorter context, a smaller precision or a smaller model.</source>
       <translation>这需要 {needed} 内存，而可用的只有 {available}。请选择更短的上下文、更低的精度或更小的模型。</translation>
+    </message>
+    <message>
+      <source>This one: {this}; the other: {other}.</source>
+      <translation>本回答：{this}；另一个：{other}。</translation>
     </message>
     <message>
       <source>This place is in the reasoning: only the answer itself can branch.</source>
@@ -2384,6 +2420,10 @@
       <translation>Token</translation>
     </message>
     <message>
+      <source>Tokens written</source>
+      <translation>写出的 token</translation>
+    </message>
+    <message>
       <source>Too few tokens were written to tell what holds them up: {tokens:.0f}.</source>
       <translation>只写了 {tokens:.0f} 个 token，看不出受限于什么。</translation>
     </message>
@@ -2430,6 +2470,10 @@
     <message>
       <source>Turning text into tokens and back took {ms:.0f} ms, {share:.0%} of the time.</source>
       <translation>文本与 token 之间的转换用了 {ms:.0f} ms，占总时间的 {share:.0%}。</translation>
+    </message>
+    <message>
+      <source>Two answers compared</source>
+      <translation>两个回答对比</translation>
     </message>
     <message>
       <source>Typical-p</source>
@@ -2668,6 +2712,10 @@
       <translation>使用 {narrow} 时，{share} 的下一个 token 与全精度相同。</translation>
     </message>
     <message>
+      <source>Without a core</source>
+      <translation>等待核心</translation>
+    </message>
+    <message>
       <source>Without shared heads</source>
       <translation>不共享头</translation>
     </message>
@@ -2798,6 +2846,10 @@
     <message>
       <source>cause not known</source>
       <translation>原因不明</translation>
+    </message>
+    <message>
+      <source>change</source>
+      <translation>变化</translation>
     </message>
     <message>
       <source>chat template</source>
@@ -3240,6 +3292,10 @@
       <translation>平均值：每步会一次给出几个 token</translation>
     </message>
     <message>
+      <source>the other</source>
+      <translation>另一个</translation>
+    </message>
+    <message>
       <source>the processor</source>
       <translation>处理器</translation>
     </message>
@@ -3254,6 +3310,10 @@
     <message>
       <source>the system does not say</source>
       <translation>系统未提供</translation>
+    </message>
+    <message>
+      <source>this</source>
+      <translation>本回答</translation>
     </message>
     <message>
       <source>this answer</source>

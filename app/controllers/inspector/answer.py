@@ -7,8 +7,10 @@ from app.controllers.inspector.inspected import InspectedAnswer
 from app.conversations import ChatMessage, title_from
 from engine.api import AnswerReport, TraceExported, TraceFormat
 from ui.i18n import tr
+from ui.inspector.answer.comparing import Looked, comparison
 from ui.inspector.answer.view import AnswerView
 from ui.inspector.page import InspectorPage
+from ui.widgets.units import rate_quantity
 
 NAME = "answer"
 
@@ -29,12 +31,14 @@ class AnswerInspector(QObject):
         self._inspected = inspected
         self._bridge = bridge
         self._exported = ""  # the path that an export is under way to
+        self._other: int | None = None  # the message that is compared with
         page.shown_changed.connect(self._on_shown)
         inspected.changed.connect(self._on_changed)
         inspected.reported.connect(self._on_reported)
         bridge.trace_exported.connect(self._on_exported)
         view.latest_wanted.connect(self._on_latest_wanted)
         view.export.wanted.connect(self._on_export)
+        view.compared.chosen.connect(self._on_other)
 
     @Slot(str)
     def _on_shown(self, _name: str) -> None:
@@ -66,6 +70,29 @@ class AnswerInspector(QObject):
             self._view.show_timeline(message.timeline)
         else:
             self._view.show_nothing()
+        self._show_compared()
+
+    def _show_compared(self) -> None:
+        message = self._inspected.message
+        others = {other.message_id: other for other in self._inspected.others}
+        if self._other not in others:
+            self._other = None
+        self._view.set_others([(name, _row_of(m)) for name, m in others.items()], self._other)
+        mine = None if message is None else self._looked(message)
+        theirs = None if self._other is None else self._looked(others[self._other])
+        both = None if mine is None or theirs is None else comparison(mine, theirs)
+        self._view.compared.show_comparison(both)
+
+    def _looked(self, message: ChatMessage) -> Looked | None:
+        """What is known of an answer; of one under way the report grows, and the message does not."""
+        report = self._inspected.report_of(message.message_id)
+        line = message.timeline if report is None else report.timeline
+        return None if line is None else Looked(line, report)
+
+    @Slot(object)
+    def _on_other(self, message_id: int | None) -> None:
+        self._other = message_id
+        self._show()
 
     @Slot(str, TraceFormat)
     def _on_export(self, path: str, form: TraceFormat) -> None:
@@ -86,6 +113,14 @@ class AnswerInspector(QObject):
         else:
             words = tr("Saved as {path}.", path=event.path)
             self._view.export.show_outcome(words, is_problem=False)
+
+
+def _row_of(message: ChatMessage) -> str:
+    """An answer in a list: its speed, and how it begins."""
+    line = message.timeline
+    rate = None if line is None else line.decode_tokens_per_s
+    words = _words_of(message)
+    return words if rate is None else f"{rate_quantity(rate)} \u00b7 {words}"
 
 
 def _words_of(message: ChatMessage) -> str:

@@ -55,6 +55,14 @@ class InspectedAnswer(QObject):
         """What was observed of any answer, as far as that is known here."""
         return self._reports.get(message_id)
 
+    @property
+    def others(self) -> tuple[ChatMessage, ...]:
+        """The chat's other answers that have ended, versions among them, the latest first."""
+        shown = self.message
+        every = self._chat.open_chat.tree.messages.values()
+        ended = [message for message in every if message.timeline is not None]
+        return tuple(message for message in reversed(ended) if message is not shown)
+
     @Slot(int)
     def open(self, message_id: int) -> None:
         """Look at an answer of the open chat; the latest one then gives way to the next."""

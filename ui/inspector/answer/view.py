@@ -3,12 +3,15 @@
 Shows a report, or what is known of an older answer; measures nothing.
 """
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from engine.api import AnswerReport, Timeline
 from ui.diagnosis.card import DiagnosisCard
 from ui.i18n import tr
+from ui.inspector.answer.compared import ComparedSection
 from ui.inspector.answer.export_row import ExportRow
 from ui.inspector.answer.itl import ItlSection
 from ui.inspector.answer.lanes import pipeline_of
@@ -49,6 +52,8 @@ class AnswerView(QWidget):
         self._itl_part = self._add_section(tr("Between tokens (ITL)"), self.itl)
         self.profile = ProfileSection(themes, self)
         self._add_section(tr("Inside the model"), self.profile)
+        self.compared = ComparedSection(self)
+        self._compared_part = self._add_section(tr("Beside another answer"), self.compared)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 14, MARGIN, 24)
         layout.addWidget(self._nothing)
@@ -67,6 +72,11 @@ class AnswerView(QWidget):
         """Which answer this is, by its first words."""
         self._title.setText(words)
         self._latest.setHidden(is_latest)
+
+    def set_others(self, rows: Sequence[tuple[int, str]], chosen: int | None) -> None:
+        """Answers that this one can be compared with."""
+        self.compared.set_others(rows, chosen)
+        self._compared_part.setVisible(bool(rows))
 
     def show_nothing(self) -> None:
         """There is no answer to look at, or nothing is known of it."""

@@ -101,3 +101,22 @@ def test_an_older_answer_can_be_left_for_the_latest(desk, view, qtbot):
 def test_without_an_answer_the_view_says_what_it_is_for(desk, view):
     desk.window.show_answer()
     assert view.text.startswith("Ask something")
+
+
+def test_an_answer_is_compared_with_another_of_its_chat(desk, view):
+    first = _answer(desk)
+    desk.window.show_answer()
+    assert not view.compared.isVisible()  # there is no other
+    second = _answer(desk, "And?")
+    bridge = desk.application.services.bridge
+    bridge.answer_explained.emit(make_report(f"{first}.1"))
+    bridge.answer_explained.emit(make_report(f"{second}.1"))
+    assert view.compared.isVisible()
+    box = view.compared.box
+    assert [box.itemData(row) for row in range(box.count())] == [None, first]
+    box.setCurrentIndex(1)
+    box.activated.emit(1)
+    assert "equally fast" in view.compared.text
+    assert ["ITL p50", "10.0 ms", "10.0 ms", "+0%"] in view.compared.table.rows
+    desk.application.controllers.chat.open(None)
+    assert view.compared.box.currentData() is None
