@@ -26,6 +26,7 @@ class LatePage(QWidget):
         """Let the page, a child of this place, fill it; ``focus_first`` gives it the keyboard."""
         self._focus_first = focus_first
         self._layout.addWidget(page)
+        page.show()
         if self._is_focus_wanted and self.isVisible():
             focus_first()
         self._is_focus_wanted = False

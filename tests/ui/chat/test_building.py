@@ -1,13 +1,16 @@
-"""What is painted piece by piece, and moved, is what would be painted at once."""
+"""Messages are made near the view, a step at a time; painted so, they look as if done at once."""
 
 import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tests.perf.gui_timing import ANSWER
+from ui.chat import building
+from ui.chat.building import build_near, drop_far, is_complete
+from ui.chat.entries import Entries
 from ui.chat.page import ChatPage
 from ui.chat.rows import MessageRow, MessageStatus
-from ui.theme import LIGHT, ThemeSource, apply_theme
+from ui.theme import ThemeSource
 
 PIECES = (
     "A paragraph of words that wraps around, ",
@@ -25,10 +28,8 @@ PIECES = (
 
 
 @pytest.fixture
-def page(qtbot, qapp):
-    sheet = qapp.styleSheet()
-    apply_theme(qapp, LIGHT)
-    page = ChatPage(ThemeSource(LIGHT))
+def page(qtbot):
+    page = ChatPage(ThemeSource())
     qtbot.addWidget(page)
     page.resize(800, 600)
     page.show_conversation(
@@ -39,8 +40,7 @@ def page(qtbot, qapp):
     )
     page.show()
     qtbot.waitExposed(page)
-    yield page
-    qapp.setStyleSheet(sheet)
+    return page
 
 
 def settle(qtbot, page):
@@ -97,3 +97,58 @@ def test_a_page_that_is_scrolled(qtbot, page, step):
     for _ in range(5):
         bar.setValue(bar.value() - step)
     assert_as_painted_at_once(qtbot, page, "down")
+
+
+class FakeItem:
+    """Takes some steps to build."""
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    @property
+    def is_building(self):
+        return self.steps > 0
+
+    def build(self):
+        self.steps -= 1
+
+
+@pytest.fixture
+def entries():
+    entries = Entries()
+    entries.set_rows([MessageRow(n, "user", "Why?") for n in range(9)])
+    return entries
+
+
+def made(entries):
+    return [index for index, entry in enumerate(entries) if entry.item is not None]
+
+
+def test_one_step_when_time_is_short_and_the_nearest_first(entries, monkeypatch):
+    monkeypatch.setattr(building, "BUDGET_NS", -1)
+    order = []
+
+    def make(entry):
+        entry.item = FakeItem(1)
+        order.append(entry.row.message_id)
+
+    for _ in range(3):
+        assert build_near(entries, range(2, 7), 4.2, make)
+    assert order == [4]
+    assert not is_complete(entries[4])
+    monkeypatch.setattr(building, "BUDGET_NS", 10**12)
+    assert build_near(entries, range(2, 7), 4.2, make)
+    assert order == [4, 5, 3, 6, 2]
+    assert all(is_complete(entries[n]) for n in range(2, 7))
+    assert not build_near(entries, range(2, 7), 4.2, make)
+
+
+def test_what_is_far_is_dropped(entries, monkeypatch):
+    monkeypatch.setattr(building, "is_in_use", lambda entry: entry.row.message_id == 8)
+    monkeypatch.setattr(building, "drop_item", lambda entry: setattr(entry, "item", None))
+    for entry in entries:
+        entry.item = FakeItem(0)
+    drop_far(entries, range(2, 5))
+    assert made(entries) == [2, 3, 4, 8]
+    drop_far(entries, range(0), drops_used=True)
+    assert made(entries) == []

@@ -1,0 +1,54 @@
+import pytest
+from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
+
+from ui.widgets.late_page import LatePage
+
+
+@pytest.fixture
+def stack(qtbot):
+    stack = QStackedWidget()
+    qtbot.addWidget(stack)
+    stack.addWidget(QWidget())
+    stack.addWidget(LatePage("later"))
+    stack.show()
+    return stack
+
+
+@pytest.fixture
+def place(stack):
+    return stack.widget(1)
+
+
+def test_it_is_wanted_when_it_is_shown(qtbot, stack, place):
+    with qtbot.waitSignal(place.wanted) as wanted:
+        stack.setCurrentIndex(1)
+    assert wanted.args == ["later"]
+
+
+def test_a_page_fills_it_and_is_not_wanted_again(qtbot, stack, place):
+    page = QLineEdit(place)
+    place.put(page, page.setFocus)
+    with qtbot.assertNotEmitted(place.wanted):
+        stack.setCurrentIndex(1)
+    assert page.isVisible()
+    assert page.width() == place.width()
+
+
+def test_the_keyboard_is_given_when_the_page_is_there(stack, place):
+    given = []
+    stack.setCurrentIndex(1)
+    place.focus_first()
+    assert given == []
+    place.put(QWidget(place), lambda: given.append(1))
+    assert given == [1]
+    place.focus_first()
+    assert given == [1, 1]
+
+
+def test_the_keyboard_stays_elsewhere_when_the_page_was_left_meanwhile(stack, place):
+    given = []
+    stack.setCurrentIndex(1)
+    place.focus_first()
+    stack.setCurrentIndex(0)
+    place.put(QWidget(place), lambda: given.append(1))
+    assert given == []
