@@ -23,7 +23,7 @@ class KernelKind(RowsKind):
         """``processors``: of the card; keys are shared out in parts to employ them all."""
         self.groups = places.groups
         self.caches = [
-            _layer_cache(places.parts[group], own, shape.dtype)
+            layer_cache(places.parts[group], own, shape.dtype)
             for group, own in zip(places.groups, places.own, strict=True)
         ]
         self.sights = [Sight(window, shape.heads.softcap) for window in shape.windows]
@@ -76,7 +76,8 @@ class KernelRows(PagedRows):
         return attend(self.kind.caches[layer], queries, table, self.lengths, sight, parts)
 
 
-def _layer_cache(storage: PagedStorage, layer: int, dtype: torch.dtype) -> LayerCache:
+def layer_cache(storage: PagedStorage, layer: int, dtype: torch.dtype) -> LayerCache:
+    """One layer of a storage, as the kernels know it; ``dtype``: what is computed in."""
     geometry = storage.geometry
     store, parts = None, None
     if isinstance(storage, QuantizedStorage):
