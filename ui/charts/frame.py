@@ -56,6 +56,11 @@ class Frame:
         self.plot = area.adjusted(left, top, -themes.px(_GAP), -(2 * line + themes.px(_GAP)))
         self._x_ticks = x.ticks(self.plot.width(), themes.px(_TICK_X_PX))
 
+    @property
+    def unit(self) -> str:
+        """What the numbers at the left are counted in, as far as they go."""
+        return self._y.scale.unit
+
     def place(self, x: float, y: float) -> QPointF:
         """Where two values meet."""
         plot = self.plot

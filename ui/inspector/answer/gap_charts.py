@@ -110,11 +110,12 @@ class GapTrace(GapChart):
     @override
     def paint_figure(self, painter: QPainter, area: QRectF) -> None:
         gaps = self._gaps
-        self.paint_title(painter, area, "ms")
         if gaps is None:
+            self.paint_title(painter, area, "")
             self.paint_nothing(painter, area)
             return
         frame = self._frame(gaps, area)
+        self.paint_title(painter, area, frame.unit)
         frame.paint(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
         painter.setPen(QPen(self._themes.color("stage_decode"), 1))

@@ -40,6 +40,17 @@ def test_it_is_told_to_a_screen_reader_and_read_by_keys(chart, qtbot):
     chart.grab()
 
 
+@pytest.mark.parametrize(("gap_ms", "unit"), [(10, "ms"), (1_500, "s")])
+def test_the_unit_in_the_title_is_that_of_the_numbers(qtbot, monkeypatch, gap_ms, unit):
+    chart = GapTrace(ThemeSource())
+    qtbot.addWidget(chart)
+    told = []
+    monkeypatch.setattr(chart, "paint_title", lambda _painter, _area, unit: told.append(unit))
+    chart.set_gaps(gaps_of([gap_ms * MS] * 20, ()))
+    chart.grab()
+    assert set(told) == {unit}
+
+
 def test_a_long_answer_is_painted_with_few_strokes(chart):
     chart.set_gaps(gaps_of([10 * MS + n % 97 for n in range(10_000)], STALLS))
     assert len(chart.spots(AREA)) <= 140
