@@ -40,7 +40,7 @@ def test_it_is_told_to_a_screen_reader_and_read_by_keys(chart, qtbot):
     chart.grab()
 
 
-@pytest.mark.parametrize(("gap_ms", "unit"), [(10, "ms"), (1_500, "s")])
+@pytest.mark.parametrize(("gap_ms", "unit"), [(10, "ms"), (5_000, "s")])
 def test_the_unit_in_the_title_is_that_of_the_numbers(qtbot, monkeypatch, gap_ms, unit):
     chart = GapTrace(ThemeSource())
     qtbot.addWidget(chart)
