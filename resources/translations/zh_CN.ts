@@ -248,6 +248,10 @@
       <translation>两者书写速度相差不到 5%。</translation>
     </message>
     <message>
+      <source>Both: {kind}.</source>
+      <translation>两者都是：{kind}。</translation>
+    </message>
+    <message>
       <source>By kind of layers, this chat's last answer</source>
       <translation>按层的种类，本对话的最近一次回答</translation>
     </message>
@@ -3428,6 +3432,10 @@
       <translation>{total} 个提示 token 中 {cached} 个来自缓存</translation>
     </message>
     <message>
+      <source>{cause}: tokens {tokens}</source>
+      <translation>{cause}：{tokens} token</translation>
+    </message>
+    <message>
       <source>{computed} tokens computed, {cached} from the cache</source>
       <translation>计算 {computed} 个 token，{cached} 个来自缓存</translation>
     </message>
@@ -3610,6 +3618,10 @@
     <message>
       <source>{number} of {count}</source>
       <translation>第 {number} 项，共 {count} 项</translation>
+    </message>
+    <message>
+      <source>{n} ({ms} ms)</source>
+      <translation>第 {n} 个（{ms} ms）</translation>
     </message>
     <message>
       <source>{n} MiB of the graphics card</source>

@@ -107,6 +107,8 @@ def _sentence(one: Looked, other: Looked) -> str:
         return words
     kinds = [kind_words(looked.report.diagnosis.kind) for looked in (one, other) if looked.report]
     held = tr("This one: {this}; the other: {other}.", this=kinds[0], other=kinds[1])
+    if kinds[0] == kinds[1]:
+        held = tr("Both: {kind}.", kind=kinds[0])
     return tr("{first} {second}", first=words, second=held) if words else held
 
 

@@ -161,13 +161,27 @@ def stall_words(stall: Stall) -> str:
     )
 
 
+def _of_one_cause(stalls: Sequence[Stall]) -> str:
+    if len(stalls) == 1:
+        return stall_words(stalls[0])
+    tokens = (
+        tr("{n} ({ms} ms)", n=f"{stall.index + 1:,}", ms=milliseconds(stall.duration_ns))
+        for stall in stalls
+    )
+    return tr(
+        "{cause}: tokens {tokens}",
+        cause=cause_words(stalls[0].cause),
+        tokens=tr(", ").join(tokens),
+    )
+
+
 def stalls_text(stalls: Sequence[Stall]) -> str:
-    """The longest stalls in the order they came, a line each."""
+    """The longest stalls in the order they came; a line each, or one for all of a cause."""
     longest = sorted(stalls, key=lambda stall: -stall.duration_ns)[:MOST_STALLS]
-    lines = [
-        f"{STALL_MARK} {stall_words(stall)}"
-        for stall in sorted(longest, key=lambda stall: stall.index)
-    ]
+    causes: dict[StallCause, list[Stall]] = {}
+    for stall in sorted(longest, key=lambda stall: stall.index):
+        causes.setdefault(stall.cause, []).append(stall)
+    lines = [f"{STALL_MARK} {_of_one_cause(some)}" for some in causes.values()]
     if (more := len(stalls) - len(longest)) > 0:
         lines.append(tr_n("and {n} shorter one", "and {n} shorter ones", more))
     return "\n".join(lines)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from engine.api import Diagnosis, DiagnosisKind, Sentence
 from tests.helpers.reports import make_report
 from ui.inspector.answer.comparing import Looked, comparison
 from ui.widgets.units import UNKNOWN
@@ -20,7 +21,10 @@ def _slower(factor):
 
 def test_every_figure_of_both_with_its_change():
     slow = _slower(2)
-    other = replace(REPORT, timeline=slow, precision="int8", times_ns=REPORT.times_ns[::2])
+    unsure = Diagnosis(DiagnosisKind.UNSURE, Sentence.SEVERAL, {})
+    other = replace(
+        REPORT, timeline=slow, precision="int8", times_ns=REPORT.times_ns[::2], diagnosis=unsure
+    )
     found = comparison(Looked(LINE, REPORT), Looked(slow, other))
     rows = {row[0]: row[1:] for row in found.table.rows}
     assert rows["Weights"] == (REPORT.precision.upper(), "INT8", "")
@@ -29,7 +33,9 @@ def test_every_figure_of_both_with_its_change():
     assert rows["Prompt computed"] == ("40", "40", "")
     assert rows["ITL p50"][2] == "-50%"
     assert found.sentence.startswith("This answer was written 2.00 times as fast as the other.")
-    assert found.sentence.count("the other: ") == 1
+    assert found.sentence.endswith("This one: Decode-bound; the other: Unsure.")
+    same = comparison(Looked(LINE, REPORT), Looked(LINE, REPORT))
+    assert same.sentence.endswith("Both: Decode-bound.")
     assert len({len(row) for row in (found.table.headings, *found.table.rows)}) == 1
 
 
