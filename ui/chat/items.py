@@ -1,7 +1,7 @@
 """Making, dropping and chaining the widgets of messages that come near the view."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -44,10 +44,7 @@ def answer_in(entry: Entry) -> "AssistantItem | None":
     """The entry's widget where it is an answer's."""
     if entry.item is None or entry.row.role == "user":
         return None
-    from ui.chat.assistant_item import AssistantItem  # noqa: PLC0415 - as above
-
-    assert isinstance(entry.item, AssistantItem)
-    return entry.item
+    return cast("AssistantItem", entry.item)  # as ``make_item`` made it
 
 
 def drop_item(entry: Entry) -> None:

@@ -51,6 +51,7 @@ class StillText(QTextBrowser):
         super().__init__(parent)
         self.look = look
         self._marks: tuple[tuple[int, int], ...] = ()
+        self.has_lines = False  # beside quotes, or across
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -157,7 +158,9 @@ class StillText(QTextBrowser):
             self.painted.emit()
 
     def _paint_marks(self, event: QPaintEvent) -> None:
-        """Bars beside quotes, and horizontal rules."""
+        """Bars beside quotes, horizontal rules, and what is tinted."""
+        if not (self.has_lines or self._marks):
+            return
         layout = self.document().documentLayout()
         painter = QPainter(self.viewport())
         line = self.look.color("line")

@@ -17,6 +17,10 @@ from ui.richtext.flatten import ListRun, flatten, new_parser, unit_starts
 BLOCK_LIMIT = 8_000
 LITERAL_PIECE = 2_000
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
+# text that cannot change what stands before it, in a line that is known to be prose
+_PLAIN = re.compile(r"(?:[^\W_]|[ ,.'\"?-])+")
+_LETTER = re.compile(r"[^\W\d_]")
+EXTENDED_LIMIT = 4_000
 _FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n")
 
 
@@ -67,6 +71,7 @@ class MarkdownStream:
         self._fence: _OpenFence | None = None
         self._is_literal_line = False
         self._fresh: list[Block] = []
+        self._seen: tuple[str, list[Block]] = ("", [])  # the tail at the last look, and its blocks
 
     def append(self, text: str) -> None:
         """Add text; nothing is parsed before the next ``look``."""
@@ -77,9 +82,13 @@ class MarkdownStream:
         self._tail += text
 
     def look(self) -> Growth:
-        """Freeze what is finished and parse the rest."""
-        self._freeze()
-        tail = self._parse_tail()
+        """Freeze what is finished and parse the rest, unless that only got longer by plain words."""
+        tail = extended(*self._seen, self._tail)
+        if tail is None:
+            self._freeze()
+            tail = self._parse_tail()
+        is_prose = self._fence is None and not self._is_literal_line
+        self._seen = (self._tail, tail) if is_prose else ("", [])
         return self._growth(tail)
 
     def look_at_finished(self) -> Growth:
@@ -88,6 +97,7 @@ class MarkdownStream:
         Cheaper than ``look`` where more text is there already.
         """
         self._freeze()
+        self._seen = ("", [])
         return self._growth(self._parse_tail() if self._fence is not None else [])
 
     def finish(self) -> Growth:
@@ -101,6 +111,7 @@ class MarkdownStream:
             for block in self._parse_tail(is_last=True)
         ]
         self._tail, self._fence, self._run = "", None, None
+        self._seen = ("", [])
         return self._growth([])
 
     def _growth(self, tail: list[Block]) -> Growth:
@@ -192,6 +203,36 @@ class MarkdownStream:
             return [self._fence.block(rest, is_open=True)]
         blocks, _run = flatten(self._parser, self._tail, self._run)
         return blocks
+
+
+def extended(old: str, blocks: list[Block], new: str) -> list[Block] | None:
+    """The blocks of ``new``, given those of ``old``, where it adds nothing but plain words.
+
+    Such words go to the end of the last paragraph as they are. None: only a parser can tell.
+    """
+    added = new[len(old) :]
+    if not blocks or not _is_plain(old, added) or not new.startswith(old):
+        return None
+    last = blocks[-1]
+    # a heading may end in marks that are not shown while they stand at the end
+    if not isinstance(last, Prose) or last.level or not last.spans:
+        return None
+    span, body = last.spans[-1], old.rstrip(" ")
+    if not span.text.endswith(body[-1]) or len(new) > EXTENDED_LIMIT:
+        return None
+    # the spaces at the end of a paragraph are not shown before something follows
+    text = span.text + (old[len(body) :] + added).rstrip(" ")
+    return [*blocks[:-1], replace(last, spans=(*last.spans[:-1], replace(span, text=text)))]
+
+
+def _is_plain(old: str, added: str) -> bool:
+    """Whether words are added to a line that begins as prose and does not end in markup."""
+    line = old[old.rfind("\n") + 1 :]
+    return (
+        _PLAIN.fullmatch(added) is not None
+        and _PLAIN.fullmatch(line[-1:]) is not None
+        and _LETTER.search(line) is not None
+    )
 
 
 def _line_offset(text: str, line: int) -> int:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QTextBlockFormat, QTextCursor
 from PySide6.QtWidgets import QWidget
 
-from ui.richtext.blocks import Prose, Span, Table, TextBlock
+from ui.richtext.blocks import Prose, Rule, Span, Table, TextBlock
 from ui.richtext.render import BlockRenderer, is_unused
 from ui.richtext.still_text import StillText
 from ui.theme import ThemeSource
@@ -64,6 +64,7 @@ class TextView(StillText):
             blocker.unblock()
             known = stale_from if self._stale_from is None else self._stale_from
             self._stale_from = min(known, stale_from)
+        self.has_lines = self.has_lines or any(map(_has_line, (*frozen, *tail)))
         if not self._has_links and any(map(_has_link, (*frozen, *tail))):
             self._has_links = True
             self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -133,6 +134,10 @@ def _has_link(block: TextBlock) -> bool:
             return any(span.href for row in block.rows for cell in row for span in cell)
         case _:
             return False
+
+
+def _has_line(block: TextBlock) -> bool:
+    return isinstance(block, Rule) or bool(block.place.quotes)
 
 
 def _growth(old: Sequence[TextBlock], new: Sequence[TextBlock]) -> tuple[Span, ...]:

@@ -57,6 +57,50 @@ def test_the_tail_at_each_moment_is_what_a_whole_parse_shows_last(pieces):
         assert tuple(frozen) == whole[: len(frozen)]
 
 
+@given(
+    st.lists(st.sampled_from([*PIECES, "w", "x-", "y.", "z ", "12", "_"]), max_size=40),
+    st.lists(st.integers(1, 9), max_size=90),
+)
+def test_plain_words_are_added_as_a_parser_would(pieces, sizes):
+    text = "".join(pieces)
+    quick, slow = MarkdownStream(), MarkdownStream()
+    position = 0
+    for size in (*sizes, len(text)):
+        for stream in (quick, slow):
+            stream.append(text[position : position + size])
+        slow._seen = ("", [])
+        position += size
+        assert quick.look() == slow.look()
+
+
+def test_plain_words_need_no_parser(monkeypatch):
+    stream = MarkdownStream()
+    stream.append("A **bold** start ")
+    stream.look()
+    monkeypatch.setattr(stream_module, "flatten", None)
+    stream.append(" and more, ")
+    stream.append("isn't it? ")
+    (last,) = stream.look().tail
+    assert last.spans[-1] == Span(" start  and more, isn't it?")
+
+
+@pytest.mark.parametrize(
+    ("old", "added"),
+    [
+        ("1", "2"),
+        ("word", "*"),
+        ("word*", "s"),
+        ("# Title", " word"),
+        ("word", "\n"),
+        ("", "word"),
+    ],
+)
+def test_a_parser_is_asked_where_it_might_know_better(old, added):
+    stream = MarkdownStream()
+    stream.append(old)
+    assert stream_module.extended(old, list(stream.look().tail), old + added) is None
+
+
 def test_kinds_of_blocks():
     blocks = parse_markdown(
         "# Title\n\nA *b* **c** `d`\nnext\n\n---\n\n| a | b |\n|:--|--:|\n| 1 | **2** |\n\n"
