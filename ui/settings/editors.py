@@ -138,6 +138,7 @@ class SwitchEditor(Editor):
         self._box.clicked.connect(self._on_clicked)
         words = _BoxWords(tr(field.label), self)
         words.pressed.connect(self._box.click)
+        self._row.setSpacing(0)  # a box keeps room for words of its own
         self._row.addWidget(self._box, 0, Qt.AlignmentFlag.AlignTop)
         self._row.addWidget(words, 1)
         self._name(self._box)
