@@ -13,14 +13,10 @@ import pytest
 import torch
 
 from engine.api import (
-    GenerationRequest,
     KVPrecision,
     ModelOptions,
     ModelReady,
     Precision,
-    RequestFailed,
-    SamplingParams,
-    TokensProduced,
 )
 from engine.config import KVFormat
 from engine.core import EngineCore
@@ -35,8 +31,9 @@ from engine.model.loader import LoadedModel, load_model
 from engine.model.native import NativeDecoder
 from engine.runner import build_batch
 from engine.scheduling.plan import StepPlan
+from tests.helpers.busy_engine import answers, staggered_requests
 from tests.helpers.captured_decoder import capture, gathered, greedy
-from tests.helpers.decoding import CPU, CachedSequence, build_native, forward, make_storage, never
+from tests.helpers.decoding import CPU, CachedSequence, build_native, forward, make_storage
 from tests.helpers.fake_graphs import BrokenGraphs, FakeGraphs, NotCapturableError
 from tests.helpers.state_dict_source import StateDictSource, random_state_dict
 from tests.helpers.tiny_models import write_tiny_model
@@ -324,41 +321,6 @@ def test_the_cpu_captures_nothing_and_imports_no_triton() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
 
 
-def _answers(
-    core: EngineCore, requests: Sequence[tuple[int, GenerationRequest]]
-) -> tuple[dict[str, list[int]], int]:
-    """Tokens by request, each sent before the step of its number; and how many gave way."""
-    tokens: dict[str, list[int]] = {}
-    preempted = 0
-    for number in range(2_000):
-        for at, request in requests:
-            if at == number:
-                core.submit(request)
-        if number > max(at for at, _ in requests) and not core.has_work:
-            return tokens, preempted
-        for event in core.step(never):
-            if isinstance(event, TokensProduced):
-                tokens.setdefault(event.request_id, []).extend(event.token_ids)
-                preempted = max(preempted, event.num_preemptions)
-            assert not isinstance(event, RequestFailed)
-    raise AssertionError("the answers do not end")
-
-
-def _requests() -> list[tuple[int, GenerationRequest]]:
-    draw = torch.Generator().manual_seed(3)
-
-    def request(index: int) -> GenerationRequest:
-        length = 3 + 13 * index % 40
-        ids = torch.randint(3, 90, (length,), generator=draw).tolist()
-        heat = 0.0 if index % 3 else 0.9
-        params = SamplingParams(
-            max_tokens=16 + 6 * index, ignore_eos=True, temperature=heat, seed=index
-        )
-        return GenerationRequest(f"r{index}", 0, params, prompt_ids=tuple(ids))
-
-    return [(3 * index, request(index)) for index in range(5)]
-
-
 @pytest.mark.parametrize(
     ("kept", "token_bytes"), [(KVPrecision.FP32, 512), (KVPrecision.INT4, 96)]
 )
@@ -387,7 +349,7 @@ def test_answers_of_the_engine_are_the_same(
     for _ in range(2):
         core = EngineCore(load)
         assert isinstance(core.load(options)[-1], ModelReady)
-        outputs.append(_answers(core, _requests()))
+        outputs.append(answers(core, staggered_requests()))
         core.unload()
     assert outputs[0] == outputs[1]
     assert outputs[0][1] > 0, "nobody gave way"
