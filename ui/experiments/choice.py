@@ -191,6 +191,11 @@ class Choice(QWidget):
                 self._box.setCurrentIndex(number)
                 self._area.ensureWidgetVisible(button)
 
+    @property
+    def stops(self) -> list[QWidget]:
+        """Where the Tab key stops, in order; of the buttons, at the checked one."""
+        return [self._box, *self._group.buttons()]
+
     def set_running(self, name: str) -> None:
         """Mark the one that measures; an empty name for none."""
         for button in self._group.buttons():

@@ -1,6 +1,7 @@
 """One experiment: what it shows, run and stop, how far it is, its charts, and its past runs."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
@@ -64,6 +65,12 @@ class Details(QWidget):
         self.past.show_runs((), "", "")
         self.show_result(Shown())
 
+    @property
+    def stops(self) -> list[QWidget]:
+        """Where the Tab key stops, top to bottom."""
+        above = (self.start, self.thoroughness, *self.figures.stops)
+        return [*above, self.as_table, self.export, *self.past.stops]
+
     # ------------------------------------------------------------------ what it is told
 
     def set_depths(self, rows: Sequence[DepthRow]) -> None:
@@ -103,7 +110,9 @@ class Details(QWidget):
     def show_result(self, shown: Shown) -> None:
         """Show charts and words of one run or two."""
         self._has_result = bool(shown.figures)
-        self.figures.show_figures(shown)
+        if self.figures.show_figures(shown):
+            for one, other in pairwise(self.stops):  # charts come last where they are made
+                QWidget.setTabOrder(one, other)
         self.export.set_name(shown.name)
         for label, words in ((self._sentence, shown.sentence), (self._notes, shown.notes)):
             label.setText(words)

@@ -53,12 +53,18 @@ class Figures(QWidget):
         """The charts in order."""
         return tuple(self._charts)
 
-    def show_figures(self, shown: Shown) -> None:
-        """Show these; widgets of the same kind are used again."""
+    @property
+    def stops(self) -> list[QWidget]:
+        """Where the Tab key stops, in order."""
+        return [*self._charts, self._differences, *(table for _title, table in self._tables)]
+
+    def show_figures(self, shown: Shown) -> bool:
+        """Show these; widgets of the same kind are used again. Whether new ones were made."""
         if shown == self._shown:
-            return
+            return False
         kinds = [isinstance(f, BarFigure) for f in shown.figures]
-        if kinds != [isinstance(chart, BarChart) for chart in self._charts]:
+        are_new = kinds != [isinstance(chart, BarChart) for chart in self._charts]
+        if are_new:
             self._make_charts(shown.figures)
         self._shown = shown
         for chart, figure in zip(self._charts, shown.figures, strict=True):
@@ -67,6 +73,7 @@ class Figures(QWidget):
         if shown.differences is not None:
             self._differences.set_table(shown.differences)
         self._fill_tables()
+        return are_new
 
     def show_tables(self, *, is_shown: bool) -> None:
         """Show the values as tables, too."""

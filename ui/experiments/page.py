@@ -4,6 +4,7 @@ Shows what its controller gives it and says by signal what the user wants; it me
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -66,6 +67,8 @@ class ExperimentsPage(QWidget):
         self._rows = {row.name: row for row in rows}
         self.details.set_depths(depths)
         self.choice.set_rows(rows)
+        for one, other in pairwise([self._back, *self.choice.stops, *self.details.stops]):
+            QWidget.setTabOrder(one, other)
         if rows:
             self.choose(rows[0].name)
 

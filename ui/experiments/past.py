@@ -102,6 +102,11 @@ class PastRuns(QWidget):
         self.list.setVisible(bool(rows))
         self._fit()
 
+    @property
+    def stops(self) -> list[QWidget]:
+        """Where the Tab key stops, in order."""
+        return [self.list, self.other, self._remove, self._restore]
+
     def offer_undo(self, *, is_offered: bool) -> None:
         """Whether a removed run can come back."""
         self._restore.setVisible(is_offered)

@@ -26,6 +26,21 @@ def test_arrow_keys_walk_the_list(qtbot, page):
     assert said.args == ["prompt"]
 
 
+def test_the_tab_key_goes_from_the_list_to_what_it_runs_and_shows(qtbot, page, shown):
+    page.details.show_result(shown)
+    page.activateWindow()
+    qtbot.waitUntil(page.isActiveWindow)
+    page.focus_first()
+    details = page.details
+    wanted = [details.start, details.thoroughness, *details.figures.charts, details.as_table]
+    for widget in wanted:
+        qtbot.keyClick(page.focusWidget(), Qt.Key.Key_Tab)
+        assert page.focusWidget() is widget
+    for widget in reversed([page.choice._group.button(0), *wanted[:-1]]):
+        qtbot.keyClick(page.focusWidget(), Qt.Key.Key_Backtab)
+        assert page.focusWidget() is widget
+
+
 def test_the_focus_goes_with_the_form_of_the_list(qtbot, page):
     page.activateWindow()
     qtbot.waitUntil(page.isActiveWindow)
