@@ -209,6 +209,32 @@ SITUATIONS: dict[str, tuple[Observation, DiagnosisKind]] = {
 }
 
 
+# answers of 150 tokens in the window, on two cores that other programs used more or less: what of
+# a step reading took at the ceiling, what the engine waited for a core, cores of others and of the
+# window, the host's share
+MEASURED = (
+    (0.536, 0.210, 0.101, 0.261, 0.100, DECODE),
+    (0.402, 0.340, 0.339, 0.245, 0.076, CONTENDED),
+    (0.373, 0.357, 0.364, 0.222, 0.073, CONTENDED),
+    (0.377, 0.451, 0.558, 0.217, 0.062, CONTENDED),
+    (0.292, 0.620, 0.923, 0.230, 0.056, CONTENDED),
+    (0.326, 0.629, 1.007, 0.200, 0.054, CONTENDED),
+    (0.322, 0.637, 1.012, 0.207, 0.054, CONTENDED),
+    (0.178, 0.706, 1.156, 0.196, 0.070, CONTENDED),
+    (0.074, 0.846, 1.602, 0.099, 0.036, CONTENDED),
+    (0.032, 0.915, 1.794, 0.069, 0.046, CONTENDED),
+)
+
+
+@pytest.mark.parametrize("row", MEASURED)
+def test_answers_that_were_measured_beside_other_programs(row: tuple[Any, ...]) -> None:
+    reading, waited, others, window, host, kind = row
+    seen = _beside(reading, waited, others=others, window=window, host=host)
+    found = diagnose(seen)
+    assert found.kind is kind
+    assert f"{waited:.0%}" in found.text
+
+
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_the_class_is_the_one_it_was_made_for(name: str) -> None:
     seen, kind = SITUATIONS[name]
