@@ -55,7 +55,7 @@ from engine.api import (
     UnloadModel,
 )
 
-FRAME_MS = 16
+FRAME_MS = 32  # as often as the page shows new text
 RequestEvent = PromptTokenized | PrefillProgress | TokensProduced | Finished | RequestFailed
 
 

@@ -127,6 +127,7 @@ class ThemeSource(QObject):
         super().__init__(parent)
         self._theme = theme
         self._zoom = zoom
+        self._fonts: dict[tuple[str, float, int], QFont] = {}
 
     @property
     def theme(self) -> Theme:
@@ -143,6 +144,7 @@ class ThemeSource(QObject):
         zoom = min(MAX_ZOOM, max(MIN_ZOOM, zoom))
         if (theme, zoom) != (self._theme, self._zoom):
             self._theme, self._zoom = theme, zoom
+            self._fonts.clear()
             self.changed.emit()
 
     def px(self, size: float) -> int:
@@ -157,19 +159,25 @@ class ThemeSource(QObject):
 
     def font(self, size: float = BASE_FONT_PX, weight: int = QFont.Weight.Normal) -> QFont:
         """The interface face at ``size`` px, scaled, with tabular figures."""
-        font = QFont(ui_font())
-        font.setPixelSize(self.px(size))
-        font.setWeight(QFont.Weight(weight))
-        font.setFeature(QFont.Tag("tnum"), 1)
-        return font
+        known = self._fonts.get(("ui", size, weight))
+        if known is None:
+            known = QFont(ui_font())
+            known.setPixelSize(self.px(size))
+            known.setWeight(QFont.Weight(weight))
+            known.setFeature(QFont.Tag("tnum"), 1)
+            self._fonts["ui", size, weight] = known
+        return QFont(known)
 
     def code_font(self, size: float = CODE_FONT_PX) -> QFont:
         """The system's monospace face at ``size`` px, scaled."""
-        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        font.setFamilies([_real_family(font), _cjk_family()])
-        font.setFixedPitch(True)
-        font.setPixelSize(self.px(size))
-        return font
+        known = self._fonts.get(("code", size, 0))
+        if known is None:
+            known = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+            known.setFamilies([_real_family(known), _cjk_family()])
+            known.setFixedPitch(True)
+            known.setPixelSize(self.px(size))
+            self._fonts["code", size, 0] = known
+        return QFont(known)
 
 
 def _cjk_family() -> str:

@@ -1,7 +1,7 @@
 """The Live page: first token, between tokens, KV cache and memory, and what holds an answer up.
 
 Shows figures that others measured; computes only the distribution of the gaps it is given.
-Repaints at most ten times a second.
+Repaints at most five times a second: an answer on two cores feels each of them.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,6 @@ from dataclasses import replace
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QFrame,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -29,6 +28,7 @@ from ui.meters.stages import prompt_words, ttft_parts
 from ui.meters.trace import ItlTrace
 from ui.theme import ThemeSource, set_look
 from ui.widgets.parts_bar import Legend, Part, PartsBar
+from ui.widgets.steady_text import SteadyText
 from ui.widgets.units import (
     UNKNOWN,
     bytes_over,
@@ -38,7 +38,7 @@ from ui.widgets.units import (
     rate_quantity,
 )
 
-REPAINT_MS = 100
+REPAINT_MS = 200
 MARGIN = 18
 BETWEEN_METERS = 24
 
@@ -65,15 +65,15 @@ class LiveMeters(QWidget):
         self._repaint.timeout.connect(self._show_all)
         self._ttft = Reading(tr("First token (TTFT)"), themes, self)
         self._ttft_bar, self._ttft_legend = self._bar(themes, tr("Parts of the first token"))
-        self._prompt = self._line()
+        self._prompt = SteadyText(themes, self)
         self._gaps = Reading(tr("Between tokens (ITL)"), themes, self)
-        self._spread = self._line()
+        self._spread = SteadyText(themes, self)
         self._guessing = GuessMeter(themes, self)
         self._trace = ItlTrace(themes, self)
         self._trace.setAccessibleName(tr("Trace of the latest gaps between tokens"))
         self._kv = Reading(tr("KV cache"), themes, self)
         self._kv_bar, self._kv_legend = self._bar(themes, tr("KV cache"))
-        self._turns = self._line()
+        self._turns = SteadyText(themes, self)
         self._experiment = QPushButton(tr("What is the cache for?"), self)
         set_look(self._experiment, "link-small")
         self._experiment.setToolTip(tr("Compares an answer with the cache and without it."))
@@ -264,13 +264,6 @@ class LiveMeters(QWidget):
         bar = PartsBar(themes, self)
         bar.setAccessibleName(name)
         return bar, Legend(themes, self)
-
-    def _line(self) -> QLabel:
-        label = QLabel(self)
-        set_look(label, "small")
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
-        return label
 
     def _arrange(self) -> None:
         page = QWidget(self)

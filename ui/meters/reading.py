@@ -1,7 +1,9 @@
 """One large figure with its unit, and a quiet line at the right of it."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from typing_extensions import override
 
 from ui.theme import ThemeSource, set_look
 from ui.widgets.units import UNKNOWN, Quantity
@@ -53,7 +55,22 @@ class Reading(QWidget):
         for label, text in ((self._number, number), (self._unit, unit), (self._details, details)):
             if label.text() != text:
                 label.setText(text)
+                self._fit(label)
         self.setAccessibleName(f"{self._title}: {self.text}")
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fit_all()
+
+    def _fit_all(self) -> None:
+        for label in (self._number, self._unit, self._details):
+            self._fit(label)
+
+    def _fit(self, label: QLabel) -> None:
+        """Make the label as large as its text: its column is then laid out for new sizes only."""
+        if self.isVisible():
+            label.setFixedSize(label.sizeHint())
 
     def _label(self, look: str) -> QLabel:
         label = QLabel(self)
@@ -65,3 +82,4 @@ class Reading(QWidget):
         # tabular figures: a number that changes does not make its neighbours jump
         for label in (self._number, self._unit, self._details):
             label.setFont(self._themes.font())
+        self._fit_all()

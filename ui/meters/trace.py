@@ -57,12 +57,16 @@ class ItlTrace(QWidget):
         self._themes = themes
         self._gaps: deque[int] = deque(maxlen=CAPACITY)
         self._ceiling = nice_ceiling(NS_PER_MS)
+        self._is_grown = False  # since the scale was found
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         themes.changed.connect(self.updateGeometry)
 
     @property
     def ceiling_ns(self) -> float:
         """The gap at the top of the scale."""
+        if self._is_grown:
+            self._is_grown = False
+            self._ceiling = scale_for(self._gaps, self._ceiling)
         return self._ceiling
 
     def clear(self) -> None:
@@ -72,11 +76,12 @@ class ItlTrace(QWidget):
     def add(self, gaps: Iterable[int]) -> None:
         """Take in new gaps (ns), oldest first; call ``update`` to see them."""
         self._gaps.extend(gaps)
-        self._ceiling = scale_for(self._gaps, self._ceiling)
+        self._is_grown = True
 
     def stalls(self) -> list[int]:
         """Gaps that stand above the scale."""
-        return [gap for gap in self._gaps if gap > self._ceiling]
+        ceiling = self.ceiling_ns
+        return [gap for gap in self._gaps if gap > ceiling]
 
     @override
     def sizeHint(self) -> QSize:
@@ -104,9 +109,9 @@ class ItlTrace(QWidget):
     def _points(self, bottom: int) -> list[QPointF]:
         step = self.width() / (CAPACITY - 1)
         first = self.width() - 1 - step * (len(self._gaps) - 1)
-        reach = bottom - 2 - self._top()
+        reach, ceiling = bottom - 2 - self._top(), self.ceiling_ns
         return [
-            QPointF(first + step * n, bottom - 2 - reach * min(1.0, gap / self._ceiling))
+            QPointF(first + step * n, bottom - 2 - reach * min(1.0, gap / ceiling))
             for n, gap in enumerate(self._gaps)
         ]
 
@@ -116,12 +121,13 @@ class ItlTrace(QWidget):
         painter.drawPolyline(QPolygonF(points))
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._themes.color("danger"))
+        ceiling = self.ceiling_ns
         for point, gap in zip(points, self._gaps, strict=True):
-            if gap > self._ceiling:
+            if gap > ceiling:
                 painter.drawRect(QRectF(point.x() - 1, point.y() - 3, 3, 3))
 
     def _ceiling_words(self) -> str:
-        ms = self._ceiling / NS_PER_MS
+        ms = self.ceiling_ns / NS_PER_MS
         return f"{ms:g} ms" if ms < 1000 else f"{ms / 1000:g} s"
 
     def _paint_scale(self, painter: QPainter) -> None:
