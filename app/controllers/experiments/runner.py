@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from time import monotonic
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.controllers.experiments.bench import Bench
 from app.controllers.experiments.others import Others
@@ -23,6 +23,8 @@ from engine.api import ModelInfo
 from ui.i18n import tr
 from ui.widgets.model_name import model_title
 
+_TICK_MS = 1_000
+_NEARLY = 0.9  # of a trial that takes longer than was expected
 _TOLD_FROM = 0.05  # of all trials: the first ones tell of the others
 logger = logging.getLogger(__name__)
 
@@ -71,6 +73,10 @@ class Runner(QObject):
         self._began_at = datetime.now(UTC)
         self._foretold_s: float | None = None
         self._others = Others()
+        self._tick = QTimer(self)  # programs are silent for long
+        self._tick.setObjectName("experimentTick")
+        self._tick.setInterval(_TICK_MS)
+        self._tick.timeout.connect(self.changed)
         self.activity = Activity.IDLE
         self.num_repeated = 0
         bench.progressed.connect(self._on_progress)
@@ -106,10 +112,11 @@ class Runner(QObject):
     @property
     def part(self) -> float:
         """How much is done, 0 to 1."""
-        now = self._progress
-        if self._number >= len(self._trials):
+        now, trial = self._progress, self._present()
+        if trial is None:
             return 1.0
-        return min(1.0, (now.done + now.part * self._trials[self._number].cost) / now.total)
+        part = max(now.part, self._expected_part(trial))
+        return min(1.0, (now.done + part * trial.cost) / now.total)
 
     @property
     def seconds_left(self) -> float | None:
@@ -118,6 +125,17 @@ class Runner(QObject):
         if part < _TOLD_FROM or spent < 1.0:
             return None if self._foretold_s is None else max(1.0, self._foretold_s - spent)
         return spent * (1 - part) / part
+
+    def _expected_part(self, trial: Trial) -> float:
+        """Of a program, which may not tell how far it is: by its time so far, never all of it."""
+        now = self._progress
+        if self.activity is not Activity.MEASURING or not isinstance(trial, ProgramTrial):
+            return 0.0
+        each_s = (self._foretold_s or 0.0) / now.total
+        if now.done and now.spent_s >= 1.0:  # what was seen tells more than what was foretold
+            each_s = now.spent_s / now.done
+        passed_s = monotonic() - now.began_s
+        return min(_NEARLY, passed_s / (each_s * trial.cost)) if each_s else 0.0
 
     # ------------------------------------------------------------------ calls
 
@@ -146,6 +164,7 @@ class Runner(QObject):
         self._others = Others()
         self._began_at = datetime.now(UTC)
         self.activity = Activity.HELD
+        self._tick.start()
         if not is_held:
             self._go_on()
         self.changed.emit()
@@ -173,6 +192,7 @@ class Runner(QObject):
 
     def close(self) -> None:
         """Leave nothing running, and say nothing any more."""
+        self._tick.stop()
         self.activity = Activity.IDLE
         self._experiment = None
         self._bench.close()
@@ -241,6 +261,7 @@ class Runner(QObject):
         assert experiment is not None
         assert subject is not None
         spent_s = self._spent_s()
+        self._tick.stop()
         self.activity = Activity.IDLE
         self._experiment = None
         run = Run(

@@ -176,3 +176,44 @@ def test_after_the_end_it_says_nothing(runner, bench):
     runner.close()
     bench.seen.emit(Seen())
     assert runner.runs == []
+
+
+class Clock:
+    """Seconds that a test lets pass."""
+
+    def __init__(self, monkeypatch):
+        self.now_s = 100.0
+        monkeypatch.setattr("app.controllers.experiments.runner.monotonic", lambda: self.now_s)
+
+
+def test_a_silent_program_goes_on_as_was_foretold(runner, bench, monkeypatch):
+    clock = Clock(monkeypatch)
+    runner.start(experiment(PROGRAM, PROGRAM), SUBJECT, is_held=False, foretold_s=60.0)
+    assert runner.seconds_left == 60.0
+    clock.now_s += 15
+    assert runner.part == pytest.approx(0.25)
+    assert runner.seconds_left == pytest.approx(45)
+    clock.now_s += 600  # it takes longer, and is not done
+    assert runner.part == pytest.approx(0.45)
+    clock.now_s -= 595
+    bench.seen.emit(Seen())  # the first took 20 s: the second will, too
+    clock.now_s += 5
+    assert runner.part == pytest.approx(0.5 + 0.5 * 5 / 20)
+
+
+def test_what_a_program_says_counts_for_more_where_it_is_further(runner, bench, monkeypatch):
+    clock = Clock(monkeypatch)
+    runner.start(experiment(PROGRAM, PROGRAM), SUBJECT, is_held=False, foretold_s=60.0)
+    clock.now_s += 3
+    bench.progressed.emit(0.4)
+    assert runner.part == pytest.approx(0.2)
+
+
+def test_while_programs_are_silent_the_time_is_told_each_second(runner, qtbot):
+    assert not runner._tick.isActive()
+    runner.start(experiment(PROGRAM), SUBJECT, is_held=False)
+    assert runner._tick.isActive()
+    with qtbot.waitSignal(runner.changed):
+        runner._tick.timeout.emit()
+    runner.stop()
+    assert not runner._tick.isActive()
