@@ -214,7 +214,10 @@ SITUATIONS: dict[str, tuple[Observation, DiagnosisKind]] = {
 # window, the host's share
 MEASURED = (
     (0.536, 0.210, 0.101, 0.261, 0.100, DECODE),
+    (0.484, 0.245, 0.273, 0.197, 0.073, DECODE),
     (0.402, 0.340, 0.339, 0.245, 0.076, CONTENDED),
+    (0.291, 0.442, 0.718, 0.169, 0.059, CONTENDED),
+    (0.350, 0.615, 1.000, 0.199, 0.048, CONTENDED),
     (0.373, 0.357, 0.364, 0.222, 0.073, CONTENDED),
     (0.377, 0.451, 0.558, 0.217, 0.062, CONTENDED),
     (0.292, 0.620, 0.923, 0.230, 0.056, CONTENDED),
