@@ -39,9 +39,8 @@ class Sight:
 
 
 def num_parts(rows: int, kv_heads: int, most_tokens: int, processors: int) -> int:
-    """Into how many parts keys are shared out: a power of two, for four programs a processor."""
-    wanted = min(4 * processors // (rows * kv_heads), -(-most_tokens // 128), _MOST_PARTS)
-    return 1 << (max(1, wanted).bit_length() - 1)
+    """Into how many parts keys are shared out: for four programs a processor, up to 64."""
+    return max(1, min(4 * processors // (rows * kv_heads), -(-most_tokens // 128), _MOST_PARTS))
 
 
 def attend(
@@ -57,7 +56,7 @@ def attend(
     ``queries``: [rows, heads, head_dim], rotated and multiplied by the attention scale, each row
     contiguous. ``tables``: int32 [rows, blocks], its rows contiguous; ``lengths``: int32 [rows],
     at least 1, the tokens in the cache with the row's own. Returns [rows, heads * head_dim] in the
-    queries' type. ``parts``: a power of two, see ``num_parts``.
+    queries' type. ``parts``: see ``num_parts``.
     """
     rows, heads, head_dim = queries.shape
     group = heads // cache.kv_heads
@@ -85,8 +84,8 @@ def attend(
         (sight.window, sight.softcap, tile),
         _product(out.dtype),
     )
-    widths = head_dim, power_of_two(head_dim)
-    _join_parts[rows, heads](mixed, softmax, lengths, out, *widths, sight.window, parts, tile)
+    widths = head_dim, power_of_two(head_dim), _MOST_PARTS
+    _join_parts[rows, heads](mixed, softmax, lengths, out, parts, *widths, sight.window, tile)
     if known is not None:
         out = out @ known.rounded_rotation.T
     return out.view(rows, heads * head_dim)
@@ -289,18 +288,22 @@ def _join_parts(  # noqa: PLR0913, PLR0914, PLR0917 - as _load
     softmax: tl.tensor,
     lengths: tl.tensor,
     out: tl.tensor,
+    parts: tl.tensor,
     head_dim: tl.constexpr,
     width: tl.constexpr,
+    most_parts: tl.constexpr,
     window: tl.constexpr,
-    parts: tl.constexpr,
     tile: tl.constexpr,
 ) -> None:
-    """Bring the parts of one row and head to one maximum, add them, and divide by the sum."""
+    """Bring the parts of one row and head to one maximum, add them, and divide by the sum.
+
+    How many there are is no compile-time value: steps of every size share what is compiled.
+    """
     row, head, num_heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
     length = tl.load(lengths + row)
     start, share = _share(length, window, parts, tile)
-    places = (row * num_heads + head) * parts + tl.arange(0, parts)
-    has_keys = tl.arange(0, parts) < tl.cdiv(length - start, share)
+    places = (row * num_heads + head) * parts + tl.arange(0, most_parts)
+    has_keys = tl.arange(0, most_parts) < tl.cdiv(length - start, share)
     lanes = tl.arange(0, width)
     maxima = tl.load(softmax + places, mask=has_keys, other=float("-inf"))
     weights = tl.exp(maxima - tl.max(maxima, 0))
