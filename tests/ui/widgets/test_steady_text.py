@@ -1,6 +1,7 @@
 import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QVBoxLayout, QWidget
+from typing_extensions import override
 
 from ui.theme import DARK, ThemeSource
 from ui.widgets.steady_text import SteadyText
@@ -14,7 +15,8 @@ class Requests(QObject):
         self.count = 0
         widget.installEventFilter(self)
 
-    def eventFilter(self, _watched, event):
+    @override
+    def eventFilter(self, watched, event):
         self.count += event.type() is QEvent.Type.LayoutRequest
         return False
 
@@ -37,7 +39,8 @@ def words(qtbot, themes):
     qtbot.waitExposed(column)
     words.setText("p50 5.0 ms")
     qtbot.wait(1)
-    return words
+    yield words
+    column.close()
 
 
 def test_words_of_as_many_lines_are_laid_out_once(qtbot, words):
