@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import random
 import subprocess
 import sys
 import weakref
@@ -117,6 +118,23 @@ def test_logits_are_those_of_eager_steps_as_texts_join_and_leave(kept: KVFormat)
     assert twins.steps.num_graphs <= 6
     assert twins.graphs.captures == twins.steps.num_graphs
     assert twins.graphs.replays >= 15
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_order_of_joins_and_leaves_gives_the_same_tokens(seed: int) -> None:
+    dice = random.Random(seed)
+    twins = _Twins(KVFormat.FLOAT32, [dice.randint(1, 30) for _ in range(9)])
+    running: list[int] = []
+    waiting = list(range(9))
+    for _ in range(30):
+        if waiting and dice.random() < 0.5:
+            running.append(waiting.pop())
+        if len(running) > 1 and dice.random() < 0.2:
+            waiting.insert(0, running.pop(dice.randrange(len(running))))
+        if running:
+            twins.step(dice.sample(running, len(running)))
+    assert twins.graphs.replays > 5
+    assert twins.graphs.captures == twins.steps.num_graphs <= 5
 
 
 def test_rows_that_fill_up_change_nothing_in_the_cache() -> None:
