@@ -12,7 +12,11 @@ from pathlib import Path
 from app.experiments.trials import Text
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]+")
+# words alone: a line of code has several times as many tokens a word
+_PLAIN = re.compile(r"[A-Za-z ,;:'-]+[.!?]+")
 _FIRST_GUESS = 1.4  # tokens of a word, until a prompt was counted
+_LEAST_WORDS = 16
+_FADING = 0.8  # of what was counted, with each further prompt
 _REPEATED = 3  # sentences of a text that repeats itself
 _NUMBER = 10**9
 _FALLBACK = ("The tide comes in and goes out again twice a day, and nobody has to ask it to.",)
@@ -27,6 +31,7 @@ class Prompts:
         self._sentences: tuple[str, ...] = ()
         self._rng = rng
         self._per_word = _FIRST_GUESS
+        self._num_words, self._num_tokens = 0.0, 0.0
 
     @classmethod
     def of(cls, folder: Path) -> "Prompts":
@@ -47,8 +52,11 @@ class Prompts:
 
     def learn(self, num_words: int, num_tokens: int) -> None:
         """So many words were so many tokens."""
-        if num_words >= 16 and num_tokens > 0:
-            self._per_word = min(8.0, max(0.5, num_tokens / num_words))
+        if num_words >= _LEAST_WORDS and num_tokens > 0:
+            # sentences differ; another model's words do, too, so the past fades
+            self._num_words = _FADING * self._num_words + num_words
+            self._num_tokens = _FADING * self._num_tokens + num_tokens
+            self._per_word = min(8.0, max(0.5, self._num_tokens / self._num_words))
 
 
 def _texts_in(folder: Path) -> list[str]:
@@ -57,4 +65,4 @@ def _texts_in(folder: Path) -> list[str]:
 
 def _sentences_of(texts: Iterable[str]) -> tuple[str, ...]:
     found = (s.strip() for text in texts for s in _SENTENCE.findall(text))
-    return tuple(s for s in found if s.isascii() and len(s.split()) > 3) or _FALLBACK
+    return tuple(s for s in found if _PLAIN.fullmatch(s) and len(s.split()) > 3) or _FALLBACK

@@ -25,6 +25,21 @@ def test_their_length_is_learnt():
     assert len(made.text(500).split()) == 200
 
 
+def test_a_prompt_after_another_is_made_by_both():
+    made = prompts()
+    made.learn(100, 100)
+    made.learn(100, 190)
+    assert len(made.text(1_500).split()) == 1_000  # 190 and four fifths of 100 over 180
+
+
+def test_lines_of_code_are_no_sentences():
+    lines = (
+        "It rains on the hill. SELECT name, COUNT(*) AS n FROM t WHERE x = 1. So it goes, then."
+    )
+    made = Prompts(lambda: [lines], random.Random(1))
+    assert not {"SELECT", "COUNT(*)"} & set(made.text(500).split())
+
+
 def test_a_repeating_text_has_three_sentences():
     words = prompts().text(600, Text.REPEATING).split()[1:]
     assert len(set(words)) <= 15
