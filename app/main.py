@@ -41,6 +41,7 @@ from app.instance import SingleInstance
 from app.logs import start_logging, stop_logging
 from app.paths import Paths, app_paths, resources_folder
 from app.settings.values import Settings
+from app.turns import QuickTurns
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +106,8 @@ def _run(
     translators = install_translators(app, language, resources_folder() / "translations")
     options = StartOptions(arguments.model, arguments.scheme, crash_report)
     application = build(app, paths, settings, options)
-    ImportsSpared(application.services.bridge)
+    bridge = application.services.bridge
+    passing = (ImportsSpared(bridge), QuickTurns(bridge))
     instance.raise_requested.connect(application.raise_window)
     interrupts = Interrupts(app)
     interrupts.interrupted.connect(app.closeAllWindows)
@@ -113,6 +115,8 @@ def _run(
     status = app.exec()
     instance.stop_listening()
     has_ended = application.close()
+    for measure in passing:
+        measure.stop()
     interrupts.stop()
     for translator in translators:
         app.removeTranslator(translator)

@@ -16,7 +16,7 @@ from app.controllers.answers import Answers
 from app.controllers.loss_meter import LossMeter
 from app.controllers.measurement import Measurement
 from app.controllers.model import ModelController
-from app.late.parts import LateParts, Steps
+from app.late.parts import LateParts, Steps, imports
 from app.tasks import Tasks
 from ui.main_window import MainWindow
 from ui.theme import ThemeSource
@@ -65,6 +65,19 @@ class LateExperiments(QObject):
 
     def steps(self) -> Steps:
         """Make page and controllers."""
+        yield from imports(
+            "app.experiments.trials",
+            "statistics",
+            "app.experiments.runs",
+            "app.experiments.catalogue",
+            "ui.charts.figures",
+            "ui.experiments.rows",
+            "app.controllers.experiments.words",
+            "ui.charts.tables",
+            "ui.charts.lines",
+            "ui.experiments.figures",
+            "ui.experiments.details",
+        )
         from app.experiments.prompts import Prompts  # noqa: PLC0415 - most starts do not need it
 
         yield

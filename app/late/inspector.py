@@ -46,7 +46,21 @@ def add_views(parts: LateParts, needs: InspectorNeeds) -> None:
 
 
 def _answer(needs: InspectorNeeds) -> Steps:
-    yield from imports("ui.charts.chart", "ui.inspector.answer.timing", "ui.inspector.answer.itl")
+    yield from imports(
+        "ui.charts.figures",
+        "ui.charts.chart",
+        "ui.inspector.answer.lanes",
+        "ui.inspector.answer.pipeline",
+        "ui.inspector.answer.timing",
+        "ui.charts.tables",
+        "ui.charts.lines",
+        "ui.inspector.answer.gap_charts",
+        "ui.inspector.answer.itl",
+        "ui.charts.bars",
+        "ui.inspector.answer.pass_chart",
+        "ui.inspector.answer.profile",
+        "ui.inspector.answer.view",
+    )
     from app.controllers.inspector import answer, model_profile  # noqa: PLC0415 - most starts do not need it
 
     yield
@@ -64,7 +78,12 @@ def _answer(needs: InspectorNeeds) -> Steps:
 
 
 def _machine(needs: InspectorNeeds) -> Steps:
-    yield from imports("ui.charts.roofline")
+    yield from imports(
+        "ui.charts.roofline",
+        "ui.inspector.machine.memory",
+        "ui.inspector.machine.roof",
+        "ui.inspector.machine.view",
+    )
     from app.controllers.inspector.machine import MachineInspector  # noqa: PLC0415 - as above
 
     yield
@@ -77,7 +96,16 @@ def _machine(needs: InspectorNeeds) -> Steps:
 
 
 def _cache(needs: InspectorNeeds) -> Steps:
-    yield from imports("ui.charts.lines")
+    yield from imports(
+        "ui.charts.lines",
+        "ui.inspector.cache.picture",
+        "ui.inspector.cache.words",
+        "ui.inspector.cache.block_map",
+        "ui.inspector.cache.view",
+        "statistics",
+        "app.experiments.trials",
+        "app.experiments.kept",
+    )
     from app.controllers.inspector.kv_quality import KVQuality  # noqa: PLC0415 - as above
 
     yield
@@ -96,7 +124,13 @@ def _cache(needs: InspectorNeeds) -> Steps:
 
 
 def _tokens(needs: InspectorNeeds) -> Steps:
-    yield from imports("ui.inspector.tokens.chips")
+    yield from imports(
+        "ui.inspector.tokens.pieces",
+        "ui.inspector.tokens.chip_look",
+        "ui.inspector.tokens.chips",
+        "ui.inspector.tokens.details",
+        "ui.inspector.tokens.view",
+    )
     from app.controllers.inspector.tokens import TokensInspector, TokenSources  # noqa: PLC0415 - as above
 
     yield

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.controllers.library_services import LibraryServices
 from app.controllers.model import ModelController
-from app.late.parts import Steps
+from app.late.parts import Steps, imports
 from ui.main_window import MainWindow
 from ui.theme import ThemeSource
 from ui.widgets.late_page import LatePage
@@ -46,21 +46,28 @@ class LateLibrary(QObject):
 
     def steps(self) -> Steps:
         """Make page and controllers."""
-        import app.controllers.library  # noqa: PLC0415 - most starts do not need it
+        yield from imports(
+            "ui.library.rows",
+            "ui.library.details",
+            "ui.library.shelf",
+            "ui.library.download_panel",
+            "ui.library.page",
+            "app.controllers.library_search",
+            "app.controllers.library",
+            "app.catalog.download",
+            "app.catalog.offers",
+        )
+        from app.controllers.downloads import DownloadsController  # noqa: PLC0415 - as below
+        from app.controllers.library import LibraryController  # noqa: PLC0415 - as below
 
         yield
-        import app.controllers.downloads  # noqa: PLC0415 - as above
-
-        yield
-        from ui.library.page import LibraryPage  # noqa: PLC0415 - as above
+        from ui.library.page import LibraryPage  # noqa: PLC0415 - most starts do not need it
 
         page = LibraryPage(self._themes, self._place)
         page.closed.connect(self._place.closed)
         yield
-        library = app.controllers.library.LibraryController(page, self._model, self._services)
-        downloads = app.controllers.downloads.DownloadsController(
-            page.downloads, library, self._services
-        )
+        library = LibraryController(page, self._model, self._services)
+        downloads = DownloadsController(page.downloads, library, self._services)
         downloads.arrived.connect(library.add)
         for controller in (library, downloads):
             controller.notice.connect(self.notice)

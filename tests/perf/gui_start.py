@@ -23,10 +23,12 @@ from PySide6.QtTest import QTest
 from typing_extensions import override
 
 from app.application import StartOptions
+from app.collector import ImportsSpared
 from app.composition import build
 from app.logs import LOG_NAME
 from app.paths import app_paths
 from app.settings.values import Settings
+from app.turns import QuickTurns
 from engine.api import ModelReady
 from tests.perf.gui_timing import TimedApplication, percentiles
 from ui.chat.page import ChatPage
@@ -95,6 +97,7 @@ def _type(model: str) -> dict[str, object]:
         paths.create()
         settings = Settings.load(paths.settings, paths.secrets)
         application = build(qt, paths, settings, StartOptions(model=model))
+        passing = [made(application.services.bridge) for made in (ImportsSpared, QuickTurns)]
         application.start()
         page = application.window.findChild(ChatPage)
         assert isinstance(page, ChatPage)
@@ -118,6 +121,8 @@ def _type(model: str) -> dict[str, object]:
             **qt.events(),
         }
         application.close()
+        for measure in passing:
+            measure.stop()
     return result
 
 

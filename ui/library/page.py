@@ -55,18 +55,21 @@ class LibraryPage(QWidget):
         set_look(self, "page")
         self._themes = themes
         self._is_dragged = False
-        self.shelf = Shelf(themes, self)
+        # each is made where it stands: what changes its parents has its style worked out anew
+        self._middle = QStackedWidget(self)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal, self._middle)
+        self._right = QStackedWidget(self._splitter)
+        self.shelf = Shelf(themes, self._splitter)
         self.shelf.current_changed.connect(self._on_current)
         self.shelf.chosen.connect(self._on_chosen)
         self.shelf.load_requested.connect(self._load_current)
-        self.details = ModelDetails(themes, self)
-        self.downloads = DownloadPanel(themes, self)
+        self.details = ModelDetails(themes, self._right)
+        self.downloads = DownloadPanel(themes, self._right)
         self.downloads.closed.connect(self._show_details)
         self.downloads.appeared.connect(self._show_fetches)
-        self._right = QStackedWidget(self)
         self._right.addWidget(self.details)
         self._right.addWidget(self.downloads)
-        self._nothing = NoModels(themes, self)
+        self._nothing = NoModels(themes, self._middle)
         self._nothing.download_requested.connect(self.show_downloads)
         self._back = self._button(tr("Back to the chat"), self.closed.emit)
         set_look(self._back, "quiet")
@@ -80,8 +83,7 @@ class LibraryPage(QWidget):
         self._folder_button.setMenu(self._menu)
         self._download = self._button(tr("Download…"), self.show_downloads)
         set_look(self._download, "primary")
-        self._splitter = self._build_splitter()
-        self._middle = QStackedWidget(self)
+        self._fill_splitter()
         self._middle.addWidget(self._nothing)
         self._middle.addWidget(self._splitter)
         self._arrange()
@@ -158,15 +160,14 @@ class LibraryPage(QWidget):
             shortcut.activated.connect(slot)
         return box
 
-    def _build_splitter(self) -> QSplitter:
-        splitter = QSplitter(Qt.Orientation.Horizontal, self)
+    def _fill_splitter(self) -> None:
+        splitter = self._splitter
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(1)
         splitter.addWidget(self.shelf)
         splitter.addWidget(self._right)
         splitter.setStretchFactor(0, 1)
         splitter.splitterMoved.connect(self._on_splitter)
-        return splitter
 
     def _arrange(self) -> None:
         head = QHBoxLayout()
