@@ -132,6 +132,10 @@
       <translation>回答将要写出其中任意一个时即停止；每行一个。</translation>
     </message>
     <message>
+      <source>An answer without words</source>
+      <translation>没有文字的回答</translation>
+    </message>
+    <message>
       <source>Another model read the chat before: {lost} tokens were read anew.</source>
       <translation>此前读这段对话的是另一个模型：{lost} 个 token 重新读取。</translation>
     </message>
@@ -3756,6 +3760,14 @@
       <translation>每步 {n} 个 token</translation>
     </message>
     <message>
+      <source>{one} and {other}: {what} within 5% the same.</source>
+      <translation>{one} 与 {other}：{what}相差不到 5%。</translation>
+    </message>
+    <message>
+      <source>{other} against {one}: {what} {change}.</source>
+      <translation>{other} 相对 {one}：{what} {change}。</translation>
+    </message>
+    <message>
       <source>{part} same token</source>
       <translation>{part} 首选一致</translation>
     </message>
@@ -3864,14 +3876,6 @@
     <message>
       <source>{what}: predicted ~{predicted} times as fast, measured {measured}.</source>
       <translation>{what}速度：预计 ~{predicted} 倍，实测 {measured} 倍。</translation>
-    </message>
-    <message>
-      <source>{what}: within 5% the same with {one} and {other}.</source>
-      <translation>{what}：{one} 与 {other} 相差不到 5%。</translation>
-    </message>
-    <message>
-      <source>{what}: {change} with {other}, against {one}.</source>
-      <translation>{what}：{other} 相对 {one} 变化 {change}。</translation>
     </message>
     <message>
       <source>~ Not all ids of this answer are known: these were found again from its text.</source>

@@ -199,18 +199,15 @@ def compared(first: Run, second: Run) -> Iterator[str]:
         change = median(found)
         if abs(change) < _SAME:
             yield tr(
-                "{what}: within 5% the same with {one} and {other}.",
-                what=what,
-                one=one,
-                other=other,
+                "{one} and {other}: {what} within 5% the same.", one=one, other=other, what=what
             )
         else:
             yield tr(
-                "{what}: {change} with {other}, against {one}.",
+                "{other} against {one}: {what} {change}.",
+                other=other,
+                one=one,
                 what=what,
                 change=f"{100 * change:+.0f}%",
-                one=one,
-                other=other,
             )
 
 

@@ -16,6 +16,7 @@ from ui.i18n import locale, mark, tr
 from ui.widgets.about_time import about_time
 
 SEPARATOR = " \u00b7 "
+_SET_ITSELF = {"weights": "precision", "kv": "kv"}  # an experiment sets this, whatever is loaded
 _COARSE_S = 5  # a guess says no single seconds
 _TITLES: Mapping[str, tuple[str, str]] = {
     "cache": (
@@ -183,18 +184,19 @@ def run_words(run: Run) -> str:
     """One line about a run in a list."""
     parts = setting_parts(run.setting)
     names = ("model", "precision", "kv", "threads", *(("draft",) if run.setting.draft else ()))
-    shown = [parts[name] for name in names]
+    shown = [when_words(run)]
     if run.depth == Depth.FULL.value:
         shown.append(tr("thorough"))
     if not run.is_complete:
         shown.append(tr("incomplete"))
-    return SEPARATOR.join([when_words(run), *shown])
+    return SEPARATOR.join([*shown, *(parts[name] for name in names)])
 
 
 def names_of(first: Run, second: Run) -> tuple[str, str]:
     """Two runs by what differs between them; by their times where nothing does."""
     one, other = setting_parts(first.setting), setting_parts(second.setting)
-    names = [name for name in one if one[name] != other[name]]
+    unimportant = _SET_ITSELF.get(first.experiment, "")
+    names = [name for name in one if one[name] != other[name] and name != unimportant]
     if not names and first.depth == second.depth:
         return when_words(first), when_words(second)
     words = []

@@ -6,6 +6,7 @@ from app.bridge import EngineBridge
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.conversations import ChatMessage, title_from
 from engine.api import AnswerReport, TraceExported, TraceFormat
+from ui.chat.rows import MessageStatus
 from ui.i18n import tr
 from ui.inspector.answer.comparing import Looked, comparison
 from ui.inspector.answer.view import AnswerView
@@ -126,5 +127,7 @@ def _row_of(message: ChatMessage) -> str:
 def _words_of(message: ChatMessage) -> str:
     """An answer by its first words."""
     if not (title := title_from(message.content)):
-        return tr("The answer in the making")
+        if message.status is MessageStatus.STREAMING:
+            return tr("The answer in the making")
+        return tr("An answer without words")
     return tr("\u201c{words}\u201d", words=title)

@@ -100,7 +100,7 @@ def test_two_runs_are_named_by_what_differs():
         "-50.0%",
     )
     change, *each = shown.sentence.split("\n")
-    assert change == "Speed of the answer: -50% with cache FP32, against cache INT8."
+    assert change == "cache FP32 against cache INT8: Speed of the answer -50%."
     assert [words.partition(":")[0] for words in each] == ["cache INT8", "cache FP32"]
     assert shown.notes == ""
 
@@ -109,7 +109,7 @@ def test_what_is_nearly_the_same_is_said_to_be():
     first = run_of("weights", speeds())
     second = run_of("weights", speeds(1.03), kv="float32")
     change = shown_pair(first, second).sentence.split("\n")[0]
-    assert change == ("Speed of the answer: within 5% the same with cache INT8 and cache FP32.")
+    assert change == "cache INT8 and cache FP32: Speed of the answer within 5% the same."
 
 
 def test_doubts_about_one_of_two_runs_are_told_with_its_name():
@@ -117,6 +117,15 @@ def test_doubts_about_one_of_two_runs_are_told_with_its_name():
     second = replace(run_of("weights", speeds(), kv="float32"), other_cores=1.2)
     notes = shown_pair(first, second).notes
     assert notes.startswith("cache FP32: Other programs kept 1.2 cores busy meanwhile.")
+
+
+@pytest.mark.parametrize(("name", "change"), [("weights", "precision"), ("kv", "kv")])
+def test_what_an_experiment_sets_itself_tells_no_runs_apart(name, change):
+    first = run_of(name, speeds())
+    setting = replace(first.setting, **{change: "another"})
+    second = replace(first, run_id="b", at="2026-11-29T12:00:00+00:00", setting=setting)
+    names = [series.name for series in shown_pair(first, second).figures[0].series]
+    assert all("26" in name for name in names)
 
 
 def test_two_runs_of_the_same_setting_are_named_by_their_times():

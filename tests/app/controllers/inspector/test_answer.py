@@ -3,9 +3,12 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from app.controllers.inspector.answer import _words_of
+from app.conversations import ChatMessage
 from engine.api import TraceExported, TraceFormat
 from tests.helpers.fake_engine import Script
 from tests.helpers.reports import make_report
+from ui.chat.rows import MessageStatus
 from ui.inspector.answer.view import AnswerView
 from ui.inspector.page import InspectorPage
 
@@ -120,3 +123,16 @@ def test_an_answer_is_compared_with_another_of_its_chat(desk, view):
     assert ["ITL p50", "10.0 ms", "10.0 ms", "+0%"] in view.compared.table.rows
     desk.application.controllers.chat.open(None)
     assert view.compared.box.currentData() is None
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "words"),
+    [
+        (MessageStatus.STREAMING, "", "The answer in the making"),
+        (MessageStatus.PARTIAL, " \n", "An answer without words"),
+        (MessageStatus.COMPLETE, "Paris.", "\u201cParis.\u201d"),
+    ],
+)
+def test_an_answer_is_told_by_its_first_words(status, content, words):
+    message = ChatMessage(1, 1, None, "assistant", content, status)
+    assert _words_of(message) == words
