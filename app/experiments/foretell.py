@@ -20,10 +20,14 @@ _LOADED_BYTES_PER_S = 2e8
 
 @dataclass(frozen=True, slots=True)
 class Foretold:
-    """Seconds, and whether runs of the same on this machine say so."""
+    """Seconds, and whether a run of the same on this machine says so.
+
+    ``is_crowded``: that run had the machine together with other programs.
+    """
 
     seconds: float
     is_measured: bool
+    is_crowded: bool = False
 
 
 def foretell(
@@ -38,7 +42,9 @@ def foretell(
     past = [run for run in runs if _is_alike(run, experiment.name, setting)]
     past.sort(key=lambda run: (run.depth != subject.depth.value, run.other_cores >= _BUSY_CORES))
     if past:
-        return Foretold(past[0].seconds * cost / past[0].cost, is_measured=True)
+        best = past[0]
+        is_crowded = best.other_cores >= _BUSY_CORES
+        return Foretold(best.seconds * cost / best.cost, is_measured=True, is_crowded=is_crowded)
     return Foretold(sum(_guessed_s(trial, subject) for trial in trials), is_measured=False)
 
 

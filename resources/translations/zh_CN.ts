@@ -2128,6 +2128,10 @@
       <translation>界面语言。更改在下次启动时生效。</translation>
     </message>
     <message>
+      <source>The last run here took as long, beside other programs: a quiet machine is faster.</source>
+      <translation>取自本机上一次测量，当时有其他程序在运行；空闲时会更快。</translation>
+    </message>
+    <message>
       <source>The makers of {name} want you to accept their terms first. Do that on the hub's page, then put an access token into the settings.</source>
       <translation>{name} 的作者要求先接受其条款。请在仓库网页上接受，然后在设置中填写访问令牌。</translation>
     </message>

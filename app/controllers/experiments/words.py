@@ -119,11 +119,13 @@ def _depth_row(depth: Depth, foretold: Foretold | None) -> DepthRow:
     if foretold is None or not foretold.seconds:  # calculated at once
         return DepthRow(depth.value, words)
     seconds = max(_COARSE_S, _COARSE_S * round(foretold.seconds / _COARSE_S))
-    note = (
-        tr("How long it takes is told by the last run here.")
-        if foretold.is_measured
-        else tr("How long it takes is estimated from the model's size.")
-    )
+    note = tr("How long it takes is estimated from the model's size.")
+    if foretold.is_crowded:
+        note = tr(
+            "The last run here took as long, beside other programs: a quiet machine is faster."
+        )
+    elif foretold.is_measured:
+        note = tr("How long it takes is told by the last run here.")
     shown = tr("{depth}, {time}", depth=words, time=about_time(seconds))
     return DepthRow(depth.value, shown, note)
 

@@ -49,7 +49,9 @@ def test_a_run_beside_other_programs_tells_less_than_an_earlier_quiet_one(subjec
     assert foretell(EXPERIMENT, subject, setting, [crowded, run]) == foretell(
         EXPERIMENT, subject, setting, [run]
     )
-    assert foretell(EXPERIMENT, subject, setting, [crowded]).is_measured
+    assert not foretell(EXPERIMENT, subject, setting, [crowded, run]).is_crowded
+    only = foretell(EXPERIMENT, subject, setting, [crowded])
+    assert (only.is_measured, only.is_crowded) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from app.controllers.experiments.words import (
     setting_parts,
     when_words,
 )
+from app.experiments.foretell import Foretold
 from app.experiments.runs import Run, Setting
+from app.experiments.trials import Depth
 
 RUN = Run(
     "a",
@@ -40,3 +42,20 @@ def test_settings_and_labels():
     assert label_words("int4") == "INT4"
     assert label_words("prose") == "prose"
     assert [row.name for row in depth_rows()] == ["quick", "full"]
+
+
+def test_the_time_of_each_depth_and_what_it_rests_on():
+    rows = depth_rows(
+        {
+            Depth.QUICK: Foretold(52.0, is_measured=False),
+            Depth.FULL: Foretold(310.0, is_measured=True, is_crowded=True),
+        }
+    )
+    assert [row.words for row in rows] == ["Quick, ~50 s", "Thorough, ~5 min"]
+    assert "estimated" in rows[0].note
+    assert "beside other programs" in rows[1].note
+    (quick, _full) = depth_rows({Depth.QUICK: Foretold(0.0, is_measured=False)})
+    assert (quick.words, quick.note) == ("Quick", "")  # calculated at once
+    told = depth_rows({Depth.QUICK: Foretold(2.0, is_measured=True)})[0]
+    assert told.words == "Quick, ~5 s"
+    assert "last run" in told.note
