@@ -6,7 +6,7 @@ Knows nothing of tensors and decides nothing.
 import ctypes
 from ctypes import POINTER, Structure, c_char_p, c_float, c_int32, c_int64, c_void_p
 
-VERSION = 4  # of this file and of core.h: TT_VERSION there
+VERSION = 5  # of this file and of core.h: TT_VERSION there
 KIND_INT4, KIND_INT8_GROUPED, KIND_INT8_ROWS, KIND_INT4_EVEN = range(4)
 ACTIVATIONS = {"silu": 0, "gelu_tanh": 1}
 KV_FP32, KV_BF16, KV_FP16, KV_INT8, KV_INT4 = range(5)

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Final, Self
 
-_MAGIC: Final = b"kvcache1"
+_MAGIC: Final = b"kvcache2"
 _LENGTH: Final = struct.Struct("<I")
 _MAX_HEADER: Final = 1 << 16
 _DIGEST_BYTES: Final = 16

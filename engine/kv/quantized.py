@@ -21,7 +21,8 @@ A vector of ``head_dim`` values is coded alone, so that tokens are appended one 
 The native core (``engine/kernels/native/cache.h``) reads and writes the same blocks in place. In
 a block of K, bytes 4j to 4j + 3 of all its tokens lie side by side, so that one load feeds the
 same four channels of many keys to a product of bytes; there INT8 codes have their sign bit
-flipped, as those products want one factor unsigned. In a block of V a token's bytes are adjacent.
+flipped, as those products want one factor unsigned. In a block of V, byte j of four tokens (of one,
+where blocks are of no whole fours) lies side by side, for products with those tokens' weights.
 """
 
 import math
@@ -133,7 +134,8 @@ class QuantizedStorage(PagedStorage):
         self.centres = torch.zeros(geometry.num_layers, *each, device=device)
         # as layers, heads, blocks, and the bytes of a block in their order
         self._keys = _parted(self.codes[:, 0], code_bytes // _QUAD, size, _QUAD)
-        self._values = _parted(self.codes[:, 1], size, code_bytes)
+        self._fours = math.gcd(size, _QUAD)
+        self._values = _parted(self.codes[:, 1], size // self._fours, code_bytes, self._fours)
 
     @property
     @override
@@ -152,7 +154,8 @@ class QuantizedStorage(PagedStorage):
         quads = _parted(self._flipped(codes[:, :heads]), -1, _QUAD)
         # an index in front: [blocks, tokens, kv_heads, ...]
         self._keys[layer].permute(1, 3, 0, 2, 4)[blocks, tokens] = quads
-        self._values[layer].permute(1, 2, 0, 3)[blocks, tokens] = codes[:, heads:]
+        values = self._values[layer].permute(1, 2, 4, 0, 3)
+        values[blocks, tokens // self._fours, tokens % self._fours] = codes[:, heads:]
         rows = parameters.view(-1, 2, heads, parameters.shape[-1])
         self.parameters[layer].permute(2, 4, 0, 1, 3)[blocks, tokens] = rows
 
@@ -186,7 +189,7 @@ class QuantizedStorage(PagedStorage):
         """
         kept = self.geometry.format
         keys = self._keys[layer][:, blocks].transpose(2, 3).flatten(3)
-        values = self._values[layer][:, blocks]
+        values = self._values[layer][:, blocks].transpose(3, 4).flatten(2, 3)
         # a token's parameters last
         parameters = self.parameters[layer][:, :, blocks].transpose(3, 4)
         return (

@@ -2,11 +2,12 @@
 //
 // A job is some rows of one request, one K/V head, and all of their keys or a part. Keys go by in tiles of
 // 64, scored by every query that shares the head, and the softmax is kept up to date tile by tile.
-// How keys and values are read is told in rows.h.
+// How keys and values are read is told in rows.h and code_rows.h.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
+#include "code_rows.h"
 #include "rows.h"
 #include "state.h"
 
@@ -14,10 +15,11 @@ namespace tt {
 
 constexpr float kMasked = -1e30f;  // finite: the difference of two masked scores is a number
 
-// 2 to the power of x * log2(e); below about -87 the result is as good as zero.
+// 2 to the power of x * log2(e). Below -60 the result is as good as zero, and no product with it so small
+// that the processor takes its slow way.
 template <class V>
 inline typename V::F exponential(typename V::F x) {
-    const auto t = V::mul(V::max(x, V::set1(-87.0f)), V::set1(1.44269504f));
+    const auto t = V::mul(V::max(x, V::set1(-60.0f)), V::set1(1.44269504f));
     const auto n = V::round(t);
     const auto f = V::sub(t, n);
     // Taylor's series of 2^f for |f| <= 1/2: an error of 3e-7
@@ -57,7 +59,7 @@ class Attention {
         if (start < end) rows_.begin(tile_);
         for (int64_t key = start; key < end; key += kKeys) {
             const int keys = static_cast<int>(std::min<int64_t>(kKeys, end - key));
-            rows_.place(segment, job.kv_head, key, keys);
+            rows_.place(segment, job.kv_head, key, keys, end);
             rows_.score(tile_);
             for (int i = 0; i < count_; ++i) soften(i, key, keys);
             rows_.mix(tile_);

@@ -7,9 +7,9 @@
 //   INT8   value = q * scale. A byte a value; in K with the sign bit flipped.
 //   INT4   value = q * scale + zero for 32 values; byte i of a group: values i and 16 + i.
 //
-// In a block of K bytes 4j..4j+3 of all tokens lie side by side, in one of V a token's bytes. Keys are
-// coded times factors, which queries are divided by, and less their centre, which the softmax of
-// their scores does not see.
+// In a block of K bytes 4j..4j+3 of all tokens lie side by side; in one of V byte j of tokens
+// 4i..4i+3. Keys are coded times factors, which queries are divided by, and less their centre, which
+// the softmax of their scores does not see.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -59,7 +59,7 @@ struct CodeLayout {
           parameters(Kind == TT_KV_INT4 ? 2 * groups : 1) {}
 };
 
-// One block of one head's K or V, from token `token` of it on.
+// One block of one head's K or V, from token `token` of it on: of V's from the four it is one of.
 struct CodePlace {
     uint8_t* codes;
     uint16_t* parameters;
@@ -72,7 +72,7 @@ inline CodePlace code_place(const StepState& s, const CodeLayout<Kind>& layout, 
     const int64_t first = plane_of(s, layer, is_value, kv_head) * cache.num_slots + block * s.batch->block_size;
     auto* codes = static_cast<uint8_t*>(cache.pool) + first * layout.code_bytes;
     auto* parameters = static_cast<uint16_t*>(cache.parameters) + first * layout.parameters + token;
-    return {codes + token * (is_value ? layout.code_bytes : 4), parameters};
+    return {codes + (is_value ? token / 4 * 4 * layout.code_bytes : token * 4), parameters};
 }
 
 // Code `width` values as INT8 with one scale.
@@ -141,7 +141,8 @@ inline void append_codes(const StepState& s, int layer, bool is_value, int64_t k
         }
     }
     if (is_value) {
-        std::memcpy(to.codes, codes, static_cast<size_t>(layout.code_bytes));
+        uint8_t* every = to.codes + slot % 4;  // whole fours are in a block
+        for (int64_t i = 0; i < layout.code_bytes; ++i) every[4 * i] = codes[i];
         return;
     }
     const uint32_t flip = Kind == TT_KV_INT8 ? 0x80808080u : 0u;

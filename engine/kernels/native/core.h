@@ -145,7 +145,7 @@ struct tt_team;
 struct tt_step;
 
 // Which version of this file a binary was built from: TT_VERSION.
-constexpr int32_t TT_VERSION = 4;
+constexpr int32_t TT_VERSION = 5;
 TT_API int32_t tt_version();
 
 // The instruction sets that this binary holds and this machine runs, best first, as one string

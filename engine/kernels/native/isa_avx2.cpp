@@ -19,8 +19,8 @@ namespace tt {
 namespace {
 
 struct WordProducts {
-    // two products of up to 15 x 127 fit 16 bits
-    static __m256i dot4(__m256i sum, __m256i bytes, __m256i signed_bytes) {
+    // two products of up to 127 x 127 fit 16 bits
+    static __m256i dot7(__m256i sum, __m256i bytes, __m256i signed_bytes) {
         const __m256i pairs = _mm256_maddubs_epi16(bytes, signed_bytes);
         return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
     }

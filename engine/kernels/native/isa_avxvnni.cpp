@@ -22,7 +22,7 @@ struct VnniProducts {
     static __m256i dot8(__m256i sum, __m256i bytes, __m256i signed_bytes) {
         return _mm256_dpbusd_avx_epi32(sum, bytes, signed_bytes);
     }
-    static __m256i dot4(__m256i sum, __m256i bytes, __m256i signed_bytes) {
+    static __m256i dot7(__m256i sum, __m256i bytes, __m256i signed_bytes) {
         return dot8(sum, bytes, signed_bytes);
     }
 };

@@ -73,7 +73,7 @@ TT_INLINE void add_group(typename V::F (*sums)[Blocks], const GroupWeights<V, Ki
             const auto quad = V::repeat_quad(q + r * kGroup + 4 * j);
             for (int b = 0; b < Blocks; ++b) {
                 if constexpr (is_int4(Kind)) {
-                    dots[r][b] = V::dot4(dots[r][b], weights[b].lines[j], quad);
+                    dots[r][b] = V::dot7(dots[r][b], weights[b].lines[j], quad);
                 } else {
                     dots[r][b] = V::dot8(dots[r][b], weights[b].lines[j], quad);
                 }

@@ -19,7 +19,7 @@ constexpr int kMostHeadDim = 1024;  // of a quantised cache
 // Up to so many rows of one request attend with the very numbers of a single row, in parts of their
 // keys; more are a prompt's.
 constexpr int64_t kFewAttending = 32;
-constexpr int64_t kPart = 128;  // keys, whole tiles
+constexpr int64_t kPart = 256;  // keys, whole tiles
 constexpr int kMaxQueries = 128;  // query rows times heads of one attention job
 // Up to so many rows every thread prepares all activations for itself: cheaper than a barrier.
 constexpr int64_t kFewRows = 2;

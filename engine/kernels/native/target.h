@@ -45,6 +45,14 @@
 #define TT_PREFETCH(p) static_cast<void>(p)
 #endif
 
+#if TT_X86
+#define TT_PREFETCH_NEAR(p) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0)
+#elif defined(__GNUC__) || defined(__clang__)
+#define TT_PREFETCH_NEAR(p) __builtin_prefetch(p, 0, 3)
+#else
+#define TT_PREFETCH_NEAR(p) static_cast<void>(p)
+#endif
+
 #define TT_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define TT_TARGET_BEGIN(names) \

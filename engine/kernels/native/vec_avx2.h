@@ -85,19 +85,6 @@ struct Avx2 {
         }
         return {a.hi, a.lo};
     }
-    static F widen_bytes(const int8_t* p) {
-        const __m128i bytes = quarter(p);
-        return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
-                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
-    }
-    static void widen_nibbles(const uint8_t* p, F& low, F& high) {
-        const __m128i bytes = quarter(p);
-        const __m256i lo = _mm256_cvtepu8_epi32(bytes);
-        const __m256i hi = _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8));
-        const __m256i mask = _mm256_set1_epi32(15);
-        low = to_float({_mm256_and_si256(lo, mask), _mm256_and_si256(hi, mask)});
-        high = to_float({_mm256_srli_epi32(lo, 4), _mm256_srli_epi32(hi, 4)});
-    }
 
     static I iset1(int32_t x) { return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
     static I iadd(I a, I b) { return {_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)}; }
@@ -124,6 +111,11 @@ struct Avx2 {
         const I shifted = {_mm256_srli_epi32(a.lo, 4), _mm256_srli_epi32(a.hi, 4)};
         return low_nibbles(shifted);
     }
+    static void split7(I a, I& high, I& low) {
+        const __m256i mask = _mm256_set1_epi32(127);
+        high = {_mm256_srli_epi32(a.lo, 7), _mm256_srli_epi32(a.hi, 7)};
+        low = {_mm256_and_si256(a.lo, mask), _mm256_and_si256(a.hi, mask)};
+    }
     static I repeat_quad(const int8_t* p) {
         int32_t quad;
         __builtin_memcpy(&quad, p, 4);
@@ -133,9 +125,9 @@ struct Avx2 {
         return {Bytes::dot8(sum.lo, bytes.lo, signed_bytes.lo),
                 Bytes::dot8(sum.hi, bytes.hi, signed_bytes.hi)};
     }
-    static I dot4(I sum, I bytes, I signed_bytes) {
-        return {Bytes::dot4(sum.lo, bytes.lo, signed_bytes.lo),
-                Bytes::dot4(sum.hi, bytes.hi, signed_bytes.hi)};
+    static I dot7(I sum, I bytes, I signed_bytes) {
+        return {Bytes::dot7(sum.lo, bytes.lo, signed_bytes.lo),
+                Bytes::dot7(sum.hi, bytes.hi, signed_bytes.hi)};
     }
 
     template <class T>

@@ -60,12 +60,6 @@ struct Avx512 {
         if constexpr (Distance == 4) return _mm512_shuffle_f32x4(a, a, 0xb1);
         return _mm512_shuffle_f32x4(a, a, 0x4e);
     }
-    static F widen_bytes(const int8_t* p) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(quarter_line(p))); }
-    static void widen_nibbles(const uint8_t* p, F& low, F& high) {
-        const I bytes = _mm512_cvtepu8_epi32(quarter_line(p));
-        low = _mm512_cvtepi32_ps(_mm512_and_si512(bytes, _mm512_set1_epi32(15)));
-        high = _mm512_cvtepi32_ps(_mm512_srli_epi32(bytes, 4));
-    }
 
     static I iset1(int32_t x) { return _mm512_set1_epi32(x); }
     static I iadd(I a, I b) { return _mm512_add_epi32(a, b); }
@@ -80,6 +74,10 @@ struct Avx512 {
     static I high_nibbles(I a) {
         return _mm512_and_si512(_mm512_srli_epi32(a, 4), _mm512_set1_epi8(15));
     }
+    static void split7(I a, I& high, I& low) {
+        high = _mm512_srli_epi32(a, 7);
+        low = _mm512_and_si512(a, _mm512_set1_epi32(127));
+    }
     static I repeat_quad(const int8_t* p) {
         int32_t quad;
         __builtin_memcpy(&quad, p, 4);
@@ -88,7 +86,7 @@ struct Avx512 {
     static I dot8(I sum, I bytes, I signed_bytes) {
         return _mm512_dpbusd_epi32(sum, bytes, signed_bytes);
     }
-    static I dot4(I sum, I bytes, I signed_bytes) { return dot8(sum, bytes, signed_bytes); }
+    static I dot7(I sum, I bytes, I signed_bytes) { return dot8(sum, bytes, signed_bytes); }
 
     // Four rounds of interleaving at twice the distance each, as in any 16 x 16 transpose.
     template <class T>

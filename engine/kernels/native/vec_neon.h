@@ -86,20 +86,6 @@ struct Neon {
         if constexpr (Distance == 2) return map([&](int i) { return vextq_f32(a.v[i], a.v[i], 2); });
         return map([&](int i) { return a.v[i ^ (Distance / 4)]; });
     }
-    static F widen_bytes(const int8_t* p) {
-        const int8x16_t bytes = vld1q_s8(p);
-        const int16x8_t lo = vmovl_s8(vget_low_s8(bytes)), hi = vmovl_s8(vget_high_s8(bytes));
-        return to_float({{vmovl_s16(vget_low_s16(lo)), vmovl_s16(vget_high_s16(lo)),
-                          vmovl_s16(vget_low_s16(hi)), vmovl_s16(vget_high_s16(hi))}});
-    }
-    static void widen_nibbles(const uint8_t* p, F& low, F& high) {
-        const uint8x16_t bytes = vld1q_u8(p);
-        int8_t halves[32];
-        vst1q_s8(halves, vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(15))));
-        vst1q_s8(halves + 16, vreinterpretq_s8_u8(vshrq_n_u8(bytes, 4)));
-        low = widen_bytes(halves);
-        high = widen_bytes(halves + 16);
-    }
 
     static I iset1(int32_t x) { return imap([&](int) { return vdupq_n_s32(x); }); }
     static I iadd(I a, I b) { return imap([&](int i) { return vaddq_s32(a.v[i], b.v[i]); }); }
@@ -124,6 +110,10 @@ struct Neon {
     static I high_nibbles(I a) {
         return imap([&](int i) { return vreinterpretq_s32_u8(vshrq_n_u8(vreinterpretq_u8_s32(a.v[i]), 4)); });
     }
+    static void split7(I a, I& high, I& low) {
+        high = imap([&](int i) { return vshrq_n_s32(a.v[i], 7); });
+        low = imap([&](int i) { return vandq_s32(a.v[i], vdupq_n_s32(127)); });
+    }
     static I repeat_quad(const int8_t* p) {
         int32_t quad;
         __builtin_memcpy(&quad, p, 4);
@@ -134,8 +124,8 @@ struct Neon {
             return Bytes::dot8(sum.v[i], vreinterpretq_u8_s32(bytes.v[i]), vreinterpretq_s8_s32(signed_bytes.v[i]));
         });
     }
-    // no byte is over 15: signed or not is the same
-    static I dot4(I sum, I bytes, I signed_bytes) {
+    // no byte is over 127: signed or not is the same
+    static I dot7(I sum, I bytes, I signed_bytes) {
         return imap([&](int i) {
             return vdotq_s32(sum.v[i], vreinterpretq_s8_s32(bytes.v[i]), vreinterpretq_s8_s32(signed_bytes.v[i]));
         });

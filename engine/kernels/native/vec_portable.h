@@ -72,11 +72,6 @@ struct Portable {
     // lane i becomes lane i ^ Distance
     template <int Distance>
     static F swap(F a) { return map([&](int i) { return a.v[i ^ Distance]; }); }
-    static F widen_bytes(const int8_t* p) { return map([&](int i) { return static_cast<float>(p[i]); }); }
-    static void widen_nibbles(const uint8_t* p, F& low, F& high) {
-        low = map([&](int i) { return static_cast<float>(p[i] & 15); });
-        high = map([&](int i) { return static_cast<float>(p[i] >> 4); });
-    }
 
     static I iset1(int32_t x) { return imap([&](int) { return x; }); }
     static I iadd(I a, I b) { return imap([&](int i) { return a.v[i] + b.v[i]; }); }
@@ -99,6 +94,11 @@ struct Portable {
     static I high_nibbles(I a) {
         return imap([&](int i) { return static_cast<int32_t>((static_cast<uint32_t>(a.v[i]) >> 4) & 0x0f0f0f0fu); });
     }
+    // the upper and lower seven of fourteen bits
+    static void split7(I a, I& high, I& low) {
+        high = imap([&](int i) { return a.v[i] >> 7; });
+        low = imap([&](int i) { return a.v[i] & 127; });
+    }
     static I repeat_quad(const int8_t* p) {
         int32_t quad;
         std::memcpy(&quad, p, 4);
@@ -116,8 +116,8 @@ struct Portable {
             return t;
         });
     }
-    // the same where no unsigned byte is over 15
-    static I dot4(I sum, I bytes, I signed_bytes) { return dot8(sum, bytes, signed_bytes); }
+    // the same where no unsigned byte is over 127
+    static I dot7(I sum, I bytes, I signed_bytes) { return dot8(sum, bytes, signed_bytes); }
 
     // out[j * stride + i] = rows[i][j], i and j below 16
     template <class T>

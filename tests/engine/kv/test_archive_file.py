@@ -74,11 +74,11 @@ def test_half_a_record_is_none(path: Path) -> None:
     ("data", "reason"),
     [
         (b"", "not a kept cache"),
-        (b"kvcache1", "not a kept cache"),
-        (b"kvcache1\xff\xff\xff\xff", "too long"),
-        (b"kvcache1\x02\0\0\0{}", "damaged"),
-        (b"kvcache1\x02\0\0\0[]", "damaged"),
-        (b"kvcache1\x02\0\0\0\xff{", "damaged"),
+        (b"kvcache2", "not a kept cache"),
+        (b"kvcache2\xff\xff\xff\xff", "too long"),
+        (b"kvcache2\x02\0\0\0{}", "damaged"),
+        (b"kvcache2\x02\0\0\0[]", "damaged"),
+        (b"kvcache2\x02\0\0\0\xff{", "damaged"),
     ],
 )
 def test_other_files_are_refused_and_replaced(tmp_path: Path, data: bytes, reason: str) -> None:

@@ -383,8 +383,12 @@ def test_real_weights_agree_with_torch(starter_model, twin):
         # rounding anywhere moves whole steps of INT4, and the next layers carry them on
         allowed = 0.1 if kept is KVFormat.INT4 else 0.02
         assert float(divergence.mean()) < allowed, kept
-        agreement = (native.argmax(-1) == expected.argmax(-1)).float().mean()
-        assert float(agreement) > 1 - 3 * allowed, kept
+        # one in thirteen tokens leads by less than a tenth of a nat: those any rounding may turn
+        first, second = expected.topk(2).values.unbind(-1)
+        is_other = native.argmax(-1) != expected.argmax(-1)
+        assert not bool((is_other & (first - second > 15 * allowed)).any()), kept
+        is_clear = first - second > 5 * allowed
+        assert float(is_other[is_clear].float().mean()) < 3 * allowed, kept
 
 
 # ---------------------------------------------------------------------- kinds of layers

@@ -1,0 +1,277 @@
+// How one tile of keys is scored and its values are mixed, for any instruction set V: from quantised
+// codes. It offers what rows.h tells.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "product.h"
+#include "rows.h"
+
+namespace tt {
+
+constexpr int kQuad = 4;  // values whose bytes are multiplied and added up at once
+constexpr float kMostWeight = 127 * 128.0f;  // two numbers of 7 bits
+
+// A tile's weights of some queries, each query's in units of its own: 128 * high + low. Scores past a
+// 16,000th of the tile's largest are not lost to it, and no product of bytes overflows 16 bits.
+template <int Queries>
+struct TileWeights {
+    alignas(64) int8_t high[Queries][kKeys];
+    alignas(64) int8_t low[Queries][kKeys];
+    float units[Queries];
+};
+
+// Keys and values as codes. Queries become bytes too, each group of 32 with a scale of its own,
+// and so do the weights of a tile: both scores and what is mixed are sums of products of bytes.
+template <class V, int32_t Kind>
+class CodeRows {
+    using F = typename V::F;
+    using I = typename V::I;
+
+  public:
+    CodeRows(const StepState& state, int layer)
+        : s_(state), layer_(layer), head_dim_(state.model->head_dim), layout_(head_dim_) {}
+
+    void begin(const QueryTile& tile) {
+        quants_ = activations_at(tile.scratch.queries, tile.count, head_dim_);
+        for (int i = 0; i < tile.count; ++i) {
+            const float* row = tile.queries[i];
+            quantize_groups<V>(quants_, i, 0, head_dim_ / kGroup, [&](int64_t k) { return V::load(row + k); });
+        }
+    }
+
+    // Vectors of keys past the end repeat the last one. `end`: of the job's keys.
+    void place(const tt_segment& segment, int kv_head, int64_t first, int keys, int64_t end) {
+        const int64_t size = s_.batch->block_size;
+        const int64_t* blocks = s_.batch->blocks + segment.first_block;
+        keys_ = keys;
+        for (int i = 0; i < kKeys / kVector; ++i) {
+            const int64_t token = first + kVector * std::min(i, (keys - 1) / kVector);
+            const int64_t block = blocks[token / size];
+            k_[i] = code_place<Kind>(s_, layout_, layer_, false, kv_head, block, token % size);
+            v_[i] = code_place<Kind>(s_, layout_, layer_, true, kv_head, block, token % size);
+        }
+        if (first + kKeys < end) bring(blocks, kv_head, first + kKeys, end);
+    }
+
+    void score(const QueryTile& tile) {
+        constexpr int kVectors = V::kManyRegisters ? 2 : 1;
+        for (int key = 0; key < keys_; key += kVector * kVectors) {
+            in_batches<V>(tile.count, [&](auto queries, int i) {
+                score_vectors<decltype(queries)::value, kVectors>(tile, i, key / kVector);
+            });
+        }
+    }
+
+    void mix(const QueryTile& tile) {
+        in_batches<V>(tile.count, [&](auto queries, int i) { mix_some<decltype(queries)::value>(tile, i); });
+    }
+
+  private:
+    // Have the next tile brought nearer: hardware sees no pattern in blocks, and looks no further than a page.
+    void bring(const int64_t* blocks, int kv_head, int64_t first, int64_t end) const {
+        const int64_t size = s_.batch->block_size;
+        for (int64_t token = first; token < std::min(first + kKeys, end); token += kVector) {
+            for (const bool is_value : {false, true}) {
+                const CodePlace from =
+                    code_place<Kind>(s_, layout_, layer_, is_value, kv_head, blocks[token / size], token % size);
+                for (int64_t i = 0; i < kVector * layout_.code_bytes; i += 64) TT_PREFETCH_NEAR(from.codes + i);
+                TT_PREFETCH_NEAR(from.parameters);
+            }
+        }
+    }
+
+    template <int Queries, int Vectors>
+    void score_vectors(const QueryTile& tile, int i, int first) {
+        const int64_t line = s_.batch->block_size * 4;
+        F sums[Queries][Vectors];
+        for (auto& row : sums) {
+            for (auto& sum : row) sum = V::zero();
+        }
+        for (int g = 0; g < head_dim_ / kGroup; ++g) {
+            const int64_t at = g * quants_.rows + i;
+            I dots[Queries][Vectors];
+            for (int q = 0; q < Queries; ++q) {
+                for (auto& dot : dots[q]) dot = V::iset1(Kind == TT_KV_INT8 ? quants_.starts[at + q] : 0);
+            }
+            add_dots<Queries, Vectors>(dots, first, g, line, quants_.quants + at * kGroup);
+            for (int q = 0; q < Queries; ++q) {
+                const F scale = V::set1(quants_.scales[at + q]);
+                for (int v = 0; v < Vectors; ++v) {
+                    const F dot = V::to_float(dots[q][v]);
+                    if constexpr (Kind == TT_KV_INT8) {
+                        sums[q][v] = V::fma(dot, scale, sums[q][v]);
+                    } else {
+                        const F zeros = parameters(k_[first + v], layout_.groups + g);
+                        const F both = V::mul(parameters(k_[first + v], g), scale);
+                        sums[q][v] = V::fma(dot, both, sums[q][v]);
+                        sums[q][v] = V::fma(zeros, V::set1(quants_.sums[at + q]), sums[q][v]);
+                    }
+                }
+            }
+        }
+        for (int q = 0; q < Queries; ++q) {
+            float* to = tile.scratch.scores + (i + q) * kKeys + first * kVector;
+            for (int v = 0; v < Vectors; ++v) {
+                F sum = sums[q][v];
+                if constexpr (Kind == TT_KV_INT8) sum = V::mul(sum, parameters(k_[first + v], 0));
+                V::store(to + kVector * v, sum);
+            }
+        }
+    }
+
+    // dots[q][v] += group g of the queries that start at `quants` times that of vectors of keys.
+    template <int Queries, int Vectors>
+    void add_dots(I (&dots)[Queries][Vectors], int first, int g, int64_t line, const int8_t* quants) const {
+        constexpr int kLines = Kind == TT_KV_INT8 ? 8 : 4;
+        for (int j = 0; j < kLines; ++j) {
+            I low[Vectors], high[Vectors];
+            for (int v = 0; v < Vectors; ++v) {
+                const I bytes = V::load_bytes(k_[first + v].codes + (kLines * g + j) * line);
+                low[v] = Kind == TT_KV_INT8 ? bytes : V::low_nibbles(bytes);
+                if constexpr (Kind == TT_KV_INT4) high[v] = V::high_nibbles(bytes);
+            }
+            for (int q = 0; q < Queries; ++q) {
+                const int8_t* at = quants + q * kGroup + 4 * j;
+                const I quad = V::repeat_quad(at);
+                for (int v = 0; v < Vectors; ++v) {
+                    if constexpr (Kind == TT_KV_INT8) {
+                        dots[q][v] = V::dot8(dots[q][v], low[v], quad);
+                    } else {
+                        dots[q][v] = V::dot7(dots[q][v], low[v], quad);
+                    }
+                }
+                if constexpr (Kind == TT_KV_INT4) {
+                    const I second = V::repeat_quad(at + 16);
+                    for (int v = 0; v < Vectors; ++v) dots[q][v] = V::dot7(dots[q][v], high[v], second);
+                }
+            }
+        }
+    }
+
+    // Parameter n of sixteen tokens.
+    F parameters(const CodePlace& place, int n) const {
+        return V::load_half(place.parameters + n * s_.batch->block_size);
+    }
+
+    // Weigh some queries' scores by parameter n of the values. Nothing is past the last key.
+    template <int Queries>
+    TileWeights<Queries> weigh(const QueryTile& tile, int i, int n) const {
+        TileWeights<Queries> to;
+        F scales[kKeys / kVector];
+        for (int v = 0; v < kKeys / kVector; ++v) scales[v] = value_parameters(v, n);
+        for (int q = 0; q < Queries; ++q) {
+            F weights[kKeys / kVector], most = V::zero();
+            for (int v = 0; v < kKeys / kVector; ++v) {
+                weights[v] = V::mul(V::load(tile.scratch.scores + (i + q) * kKeys + kVector * v), scales[v]);
+                most = V::max(most, weights[v]);
+            }
+            const float limit = V::hmax(most);
+            const F inverse = V::set1(limit > 1e-30f ? kMostWeight / limit : 0.0f);
+            to.units[q] = limit / kMostWeight;
+            for (int v = 0; v < kKeys / kVector; ++v) {
+                I high, low;
+                V::split7(V::to_int(V::mul(weights[v], inverse)), high, low);
+                V::store_bytes(to.high[q] + kVector * v, high);
+                V::store_bytes(to.low[q] + kVector * v, low);
+            }
+        }
+        return to;
+    }
+
+    // Parameter n of vector v of the tile's values, zero past the last key.
+    F value_parameters(int v, int n) const {
+        const int left = keys_ - kVector * v;
+        if (left <= 0) return V::zero();
+        return V::first(left, parameters(v_[v], n), V::zero());
+    }
+
+    template <int Queries>
+    void mix_some(const QueryTile& tile, int i) const {
+        float* mixed = tile.scratch.mixed + i * head_dim_;
+        if constexpr (Kind == TT_KV_INT8) {
+            constexpr int kMost = V::kManyRegisters ? 2 : 1;
+            const auto weights = weigh<Queries>(tile, i, 0);
+            int d = 0;
+            for (; d + 16 * kMost <= head_dim_; d += 16 * kMost) add_products<Queries, kMost>(weights, d, mixed + d);
+            for (; d < head_dim_; d += 16) add_products<Queries, 1>(weights, d, mixed + d);
+        } else {
+            for (int g = 0; g < layout_.groups; ++g) {
+                add_zeros<Queries>(tile, i, g, mixed + kGroup * g);
+                add_products<Queries, 2>(weigh<Queries>(tile, i, g), 16 * g, mixed + kGroup * g);
+            }
+        }
+    }
+
+    // mixed[q] += what weights make of the values whose codes start at byte `first` of a token's.
+    template <int Queries, int Vectors>
+    void add_products(const TileWeights<Queries>& weights, int first, float* mixed) const {
+        I high[Queries][Vectors], low[Queries][Vectors];
+        for (int q = 0; q < Queries; ++q) {
+            for (int j = 0; j < Vectors; ++j) high[q][j] = low[q][j] = V::iset1(0);
+        }
+        const int64_t stride = kQuad * layout_.code_bytes;
+        for (int v = 0; kVector * v < keys_; ++v) {
+            const uint8_t* codes = v_[v].codes + kQuad * first;
+            for (int quad = 0; quad < kVector / kQuad; ++quad) {
+                const int key = kVector * v + kQuad * quad;
+                I values[Vectors];
+                load_values<Vectors>(codes + quad * stride, values);
+                for (int q = 0; q < Queries; ++q) {
+                    const I some = V::repeat_quad(weights.high[q] + key);
+                    for (int j = 0; j < Vectors; ++j) high[q][j] = V::dot7(high[q][j], some, values[j]);
+                    const I rest = V::repeat_quad(weights.low[q] + key);
+                    for (int j = 0; j < Vectors; ++j) low[q][j] = V::dot7(low[q][j], rest, values[j]);
+                }
+            }
+        }
+        for (int q = 0; q < Queries; ++q) {
+            const F unit = V::set1(weights.units[q]);
+            for (int j = 0; j < Vectors; ++j) {
+                float* to = mixed + q * head_dim_ + 16 * j;
+                const F sum = V::fma(V::to_float(high[q][j]), V::set1(128.0f), V::to_float(low[q][j]));
+                V::store(to, V::fma(sum, unit, V::load(to)));
+            }
+        }
+    }
+
+    // Values of four tokens: 16 a vector.
+    template <int Vectors>
+    static TT_INLINE void load_values(const uint8_t* codes, I (&values)[Vectors]) {
+        if constexpr (Kind == TT_KV_INT8) {
+            for (int j = 0; j < Vectors; ++j) values[j] = V::load_bytes(codes + 16 * kQuad * j);
+        } else {
+            const I both = V::load_bytes(codes);
+            values[0] = V::low_nibbles(both);
+            values[1] = V::high_nibbles(both);
+        }
+    }
+
+    // Add the scores' sums of the zeros of group g.
+    template <int Queries>
+    void add_zeros(const QueryTile& tile, int i, int g, float* mixed) const {
+        F zeros[kKeys / kVector];
+        for (int v = 0; v < kKeys / kVector; ++v) zeros[v] = value_parameters(v, layout_.groups + g);
+        for (int q = 0; q < Queries; ++q) {
+            F sum = V::zero();
+            for (int v = 0; v < kKeys / kVector; ++v) {
+                sum = V::fma(V::load(tile.scratch.scores + (i + q) * kKeys + kVector * v), zeros[v], sum);
+            }
+            const F zero = V::set1(V::hsum(sum));
+            float* to = mixed + q * head_dim_;
+            V::store(to, V::add(V::load(to), zero));
+            V::store(to + 16, V::add(V::load(to + 16), zero));
+        }
+    }
+
+    const StepState& s_;
+    const int layer_;
+    const int head_dim_;
+    const CodeLayout<Kind> layout_;
+    int keys_ = 0;
+    Activations quants_;
+    CodePlace k_[kKeys / kVector];
+    CodePlace v_[kKeys / kVector];
+};
+
+}  // namespace tt
