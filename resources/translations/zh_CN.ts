@@ -792,6 +792,10 @@
       <translation>隐藏维度</translation>
     </message>
     <message>
+      <source>Hide the table</source>
+      <translation>隐藏表格</translation>
+    </message>
+    <message>
       <source>Host-bound</source>
       <translation>受限于模型之外的工作</translation>
     </message>

@@ -35,7 +35,7 @@ class ChartTable(QTableWidget):
         """Show these rows."""
         self.setColumnCount(len(table.headings))
         self.setRowCount(len(table.rows))
-        for column, text in enumerate(table.headings):
+        for column, text in enumerate(table.titles or table.headings):
             item = QTableWidgetItem(text)
             item.setTextAlignment(_RIGHT if column else _LEFT)
             self.setHorizontalHeaderItem(column, item)

@@ -115,8 +115,13 @@ class RooflineFigure:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a chart shows as rows of text; ``values`` are the same cells for another program."""
+    """What a chart shows as rows of text; ``values`` are the same cells for another program.
+
+    ``titles`` head the rows where those of the values, with their units, would not fit: each cell of
+    a row has its own unit. Empty: the same.
+    """
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     values: tuple[tuple[str, ...], ...]
+    titles: tuple[str, ...] = ()

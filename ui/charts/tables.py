@@ -39,12 +39,13 @@ def table_of_lines(figure: LineFigure) -> Table:
         words = [_point_words(point, figure.y.kind, series) for point, series in cells]
         rows.append((words_of(figure.x.kind, x), *words))
         values.append((_plain(x), *("" if p is None else _plain(p.y) for p in points)))
-    return Table(headings, tuple(rows), tuple(values))
+    titles = (figure.x.label, *(s.name or figure.y.label for s in figure.series))
+    return Table(headings, tuple(rows), tuple(values), titles)
 
 
 def table_of_bars(figure: BarFigure) -> Table:
     """A row for each category, a column for each series."""
-    names = (series.name or figure.title for series in figure.series)
+    names = [series.name or figure.title for series in figure.series]
     headings = ("", *(_with_unit(name, figure.value.kind) for name in names))
     rows, values = [], []
     for number, category in enumerate(figure.categories):
@@ -56,7 +57,7 @@ def table_of_bars(figure: BarFigure) -> Table:
         ]
         rows.append((category, *words))
         values.append((category, *("" if bar is None else _plain(bar.value) for bar in bars)))
-    return Table(headings, tuple(rows), tuple(values))
+    return Table(headings, tuple(rows), tuple(values), ("", *names))
 
 
 def table_of_roofline(figure: RooflineFigure) -> Table:
@@ -75,7 +76,7 @@ def table_of_roofline(figure: RooflineFigure) -> Table:
         rows.append((tr("reads"), "", words_of(Kind.BANDWIDTH, memory)))
         rows.append((tr("computes"), "", words_of(Kind.FLOPS, peak)))
         values += [(tr("reads"), "", _plain(memory)), (tr("computes"), "", _plain(peak))]
-    return Table(headings, tuple(rows), tuple(values))
+    return Table(headings, tuple(rows), tuple(values), ("", *names))
 
 
 def csv_text(tables: list[tuple[str, Table]]) -> str:

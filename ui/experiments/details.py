@@ -142,6 +142,7 @@ class Details(QWidget):
 
     def _on_table(self, is_shown: bool) -> None:  # noqa: FBT001 - the signal's
         self.figures.show_tables(is_shown=is_shown)
+        self.as_table.setText(tr("Hide the table") if is_shown else tr("Show as a table"))
 
     # ------------------------------------------------------------------ building
 

@@ -9,6 +9,7 @@ from ui.charts.tables import csv_text, table_of_bars, table_of_lines
 def test_a_line_figure_has_a_column_for_each_series(two_lines):
     table = table_of_lines(two_lines)
     assert table.headings == ("Token", "with the cache (ms)", "without the cache (ms)")
+    assert table.titles == ("Token", "with the cache", "without the cache")
     assert table.rows[1] == ("8", "7.1 ms", "15.0 ms (14.0 ms to 17.0 ms)")
     assert table.values[1] == ("8", "7.08", "15")
 
@@ -22,6 +23,7 @@ def test_what_was_not_measured_stays_empty():
     )
     table = table_of_bars(figure)
     assert table.headings == ("", "Memory (B)")
+    assert table.titles == ("", "Memory")  # each cell has its own unit
     assert table.rows == (("INT4", "~1 KiB"), ("FP32", ""))
 
 

@@ -32,5 +32,7 @@ def test_a_result_has_a_sentence_charts_and_a_table(page, shown):
     _title, table = details.figures._tables[0]
     assert table.isVisible()
     assert table.item(1, 1).text() == "6.0 ms"
+    assert "(ms)" not in table.horizontalHeaderItem(1).text()
+    assert details.as_table.text() == "Hide the table"
     details.show_result(Shown())
     assert not details.figures.isVisible()

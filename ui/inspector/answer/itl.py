@@ -56,6 +56,7 @@ class ItlSection(QWidget):
 
     def _on_as_table(self, is_shown: bool) -> None:  # noqa: FBT001 - Qt calls it so
         self._table.setVisible(is_shown)
+        self._as_table.setText(tr("Hide the table") if is_shown else tr("Show as a table"))
         self._fill_table()
 
     def _fill_table(self) -> None:
