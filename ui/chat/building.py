@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer
 from ui.chat.entries import Entries, Entry
 from ui.chat.items import drop_item, is_in_use
 
-BUDGET_NS = 4_000_000
+BUDGET_NS = 3_000_000
 
 
 def drop_far(entries: Entries, near: range, *, drops_used: bool = False) -> None:

@@ -19,7 +19,7 @@ from ui.theme import ThemeSource
 
 GAP = 14
 SLICE_CHARACTERS = 700
-SLICE_BLOCKS = 4
+SLICE_BLOCKS = 3
 SLICE_NS = 6_000_000
 TINTED_CHARACTERS = 20_000  # of one answer; more would hold a frame up
 
@@ -172,7 +172,7 @@ class MarkdownView(QWidget):
         deadline = perf_counter_ns() + SLICE_NS
         while self.is_building:
             self.build()
-            if perf_counter_ns() > deadline:
+            if not self._parsed and perf_counter_ns() > deadline:  # what was read is shown
                 return
         self._slices.stop()
 
