@@ -6,7 +6,7 @@ Knows nothing of tensors and decides nothing.
 import ctypes
 from ctypes import POINTER, Structure, c_char_p, c_float, c_int32, c_int64, c_void_p
 
-VERSION = 5  # of this file and of core.h: TT_VERSION there
+VERSION = 6  # of this file and of core.h: TT_VERSION there
 KIND_INT4, KIND_INT8_GROUPED, KIND_INT8_ROWS, KIND_INT4_EVEN = range(4)
 ACTIVATIONS = {"silu": 0, "gelu_tanh": 1}
 KV_FP32, KV_BF16, KV_FP16, KV_INT8, KV_INT4 = range(5)
@@ -124,6 +124,7 @@ def declare(library: ctypes.CDLL) -> ctypes.CDLL:
         "tt_pack": (None, pack),
         "tt_unpack_rows": (None, [matrix, c_void_p, c_int64, c_void_p]),
         "tt_multiply": (c_int32, [c_void_p, c_int32, matrix, c_void_p, c_int64, c_void_p]),
+        "tt_dots": (c_int64, [c_void_p, c_int32, c_int64]),
         "tt_step_new": (c_void_p, [POINTER(Model)]),
         "tt_step_free": (None, [c_void_p]),
         "tt_step_run": (c_int32, run),

@@ -2,7 +2,8 @@
 
     python tests/perf/kernels.py [--threads 1 2] [--rows 1 8 512]
 
-GOP/s count multiplications and additions; GB/s are packed weights read, with one row from a set
+GOP/s count multiplications and additions: of products of bytes in registers alone (``peak``), which
+no matrix reaches, and of matrices with so many rows; GB/s are packed weights read, with one row from a set
 of matrices that no cache holds. Each figure is the best of several runs: whatever else the
 machine does can only make them worse.
 """
@@ -24,6 +25,7 @@ from engine.kernels.matrix import PackedMatrix, pack_int4, pack_int8
 SHAPE = (2_048, 2_048)
 SET_BYTES = 96 << 20
 RUNS = 8
+PEAK_ROUNDS = 500_000
 
 
 def best(work: Callable[[], object]) -> float:
@@ -62,11 +64,22 @@ def read_rate(matrix: PackedMatrix, threads: int) -> float:
     return len(copies) * matrix.nbytes / seconds
 
 
+def peak_rate(core: NativeCore, threads: int) -> float:
+    """Multiplications and additions of bytes a second, with nothing else to do."""
+    counts: list[int] = []
+    team = core.team(threads)
+    seconds = best(lambda: counts.append(core.library.tt_dots(team, threads, PEAK_ROUNDS)))
+    return counts[0] / seconds
+
+
 def measure(name: str, threads: Sequence[int], rows: Sequence[int]) -> None:
     """Print the lines of one instruction set."""
     core = open_core(name)
     if core is None:
         return
+    for count in threads:
+        rate = peak_rate(core, count) / 1e9
+        sys.stdout.write(f"{name:<10}{'peak':<13}{count:>3} threads{'':>13}{rate:>8.0f}\n")
     for kind, matrix in matrices(core).items():
         for count in threads:
             line = f"{name:<10}{kind:<13}{count:>3} threads{read_rate(matrix, count) / 1e9:>8.1f} GB/s"

@@ -324,6 +324,25 @@ int32_t tt_multiply(tt_team* team, int32_t threads, const tt_matrix* matrix, con
     return 0;
 }
 
+int64_t tt_dots(tt_team* team, int32_t threads, int64_t rounds) {
+    std::lock_guard<std::mutex> lock(team->in_use);
+    struct Call {
+        tt_team* team;
+        int64_t rounds;
+        std::atomic<int64_t> count;
+    };
+    Call call{team, rounds, {0}};
+    team->team.run(
+        threads,
+        [](void* context, const tt::Member& member) {
+            auto& c = *static_cast<Call*>(context);
+            volatile int32_t kept = member.index;
+            c.count += c.team->kernels->dots(c.rounds, &kept);
+        },
+        &call);
+    return call.count;
+}
+
 tt_step* tt_step_new(const tt_model* model) {
     auto* step = new (std::nothrow) tt_step();
     if (step != nullptr) step->state.model = model;

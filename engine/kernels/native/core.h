@@ -145,7 +145,7 @@ struct tt_team;
 struct tt_step;
 
 // Which version of this file a binary was built from: TT_VERSION.
-constexpr int32_t TT_VERSION = 5;
+constexpr int32_t TT_VERSION = 6;
 TT_API int32_t tt_version();
 
 // The instruction sets that this binary holds and this machine runs, best first, as one string
@@ -171,6 +171,10 @@ TT_API void tt_unpack_rows(const tt_matrix* matrix, const int64_t* ids, int64_t 
 // y [count, rows] = x [count, columns] times the transposed matrix, on `threads` threads.
 TT_API int32_t tt_multiply(tt_team* team, int32_t threads, const tt_matrix* matrix, const float* x,
                            int64_t count, float* y);
+
+// Multiply and add bytes in registers alone, `rounds` times on each of `threads` threads. Returns how
+// many multiplications and additions all did: with the time it took, what this machine could do.
+TT_API int64_t tt_dots(tt_team* team, int32_t threads, int64_t rounds);
 
 // The memory that steps of one model use again and again.
 TT_API tt_step* tt_step_new(const tt_model* model);

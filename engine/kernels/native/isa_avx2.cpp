@@ -13,6 +13,7 @@
 TT_TARGET_BEGIN("avx2,fma,f16c")
 #include "vec_avx2.h"
 // after the type it is made for
+#include "dots.h"
 #include "step.h"
 
 namespace tt {
@@ -37,7 +38,7 @@ struct WordProducts {
 };
 
 using Vector = Avx2<WordProducts>;
-const Kernels kKernels = {"avx2", run_multiply<Vector>, run_step<Vector>};
+const Kernels kKernels = {"avx2", run_multiply<Vector>, run_step<Vector>, run_dots<Vector>};
 
 }  // namespace
 const Kernels* avx2_kernels() { return &kKernels; }

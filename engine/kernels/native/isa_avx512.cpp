@@ -13,11 +13,12 @@
 TT_TARGET_BEGIN("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c")
 #include "vec_avx512.h"
 // after the type it is made for
+#include "dots.h"
 #include "step.h"
 
 namespace tt {
 namespace {
-const Kernels kKernels = {"avx512", run_multiply<Avx512>, run_step<Avx512>};
+const Kernels kKernels = {"avx512", run_multiply<Avx512>, run_step<Avx512>, run_dots<Avx512>};
 }
 const Kernels* avx512_kernels() { return &kKernels; }
 }  // namespace tt

@@ -13,6 +13,7 @@
 TT_TARGET_BEGIN("avx2,fma,f16c,avxvnni")
 #include "vec_avx2.h"
 // after the type it is made for
+#include "dots.h"
 #include "step.h"
 
 namespace tt {
@@ -28,7 +29,7 @@ struct VnniProducts {
 };
 
 using Vector = Avx2<VnniProducts>;
-const Kernels kKernels = {"avxvnni", run_multiply<Vector>, run_step<Vector>};
+const Kernels kKernels = {"avxvnni", run_multiply<Vector>, run_step<Vector>, run_dots<Vector>};
 
 }  // namespace
 const Kernels* avxvnni_kernels() { return &kKernels; }

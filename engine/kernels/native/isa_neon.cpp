@@ -13,6 +13,7 @@
 TT_TARGET_BEGIN(TT_DOTPROD)
 #include "vec_neon.h"
 // after the type it is made for
+#include "dots.h"
 #include "step.h"
 
 namespace tt {
@@ -29,7 +30,7 @@ struct SignedProducts {
 };
 
 using Vector = Neon<SignedProducts>;
-const Kernels kKernels = {"neon", run_multiply<Vector>, run_step<Vector>};
+const Kernels kKernels = {"neon", run_multiply<Vector>, run_step<Vector>, run_dots<Vector>};
 
 }  // namespace
 const Kernels* neon_kernels() { return &kKernels; }

@@ -13,6 +13,7 @@
 TT_TARGET_BEGIN(TT_I8MM)
 #include "vec_neon.h"
 // after the type it is made for
+#include "dots.h"
 #include "step.h"
 
 namespace tt {
@@ -25,7 +26,7 @@ struct MixedProducts {
 };
 
 using Vector = Neon<MixedProducts>;
-const Kernels kKernels = {"neon-i8mm", run_multiply<Vector>, run_step<Vector>};
+const Kernels kKernels = {"neon-i8mm", run_multiply<Vector>, run_step<Vector>, run_dots<Vector>};
 
 }  // namespace
 const Kernels* neon_i8mm_kernels() { return &kKernels; }

@@ -83,6 +83,7 @@ struct Kernels {
     void (*multiply)(const tt_matrix& matrix, const float* x, int64_t count, float* y,
                      void* activations, const Member& member);
     void (*step)(StepState& state, const Member& member);
+    int64_t (*dots)(int64_t rounds, volatile int32_t* kept);
 };
 
 const Kernels* avx512_kernels();

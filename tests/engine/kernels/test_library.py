@@ -35,3 +35,13 @@ def test_broken_library_is_left_aside(monkeypatch, tmp_path):
     (tmp_path / "_native.so").write_bytes(b"no library")
     monkeypatch.setattr(library, "__file__", str(tmp_path / "library.py"))
     assert library.open_library.__wrapped__() is None
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_products_in_registers_are_counted(core, threads):
+    team = core.team(threads)
+    one = core.library.tt_dots(team, threads, 1)
+    assert one > 0
+    assert one % (128 * threads) == 0  # sixteen lanes of four products and as many sums
+    assert core.library.tt_dots(team, threads, 7) == 7 * one
+    assert core.library.tt_dots(team, threads, 0) == 0
