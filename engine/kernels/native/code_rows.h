@@ -75,8 +75,8 @@ class CodeRows {
             for (const bool is_value : {false, true}) {
                 const CodePlace from =
                     code_place<Kind>(s_, layout_, layer_, is_value, kv_head, blocks[token / size], token % size);
-                for (int64_t i = 0; i < kVector * layout_.code_bytes; i += 64) TT_PREFETCH_NEAR(from.codes + i);
-                TT_PREFETCH_NEAR(from.parameters);
+                for (int64_t i = 0; i < kVector * layout_.code_bytes; i += 64) TT_PREFETCH(from.codes + i);
+                TT_PREFETCH(from.parameters);
             }
         }
     }

@@ -10,7 +10,7 @@
 namespace tt {
 
 constexpr int64_t kNearBytes = 32 << 10;  // of a block
-constexpr int64_t kFarBytes = 4 << 10;
+constexpr int64_t kFarBytes = 2 << 10;
 
 // Quantise row `m`; load(k) returns the 16 values from column k on.
 template <class V, class Load>

@@ -36,21 +36,13 @@
 #define TT_APART __attribute__((noinline))
 #endif
 
-// Have the line at `p` brought nearer, if there is one: any address will do.
+// Have the line at `p` brought into the first cache, if there is one: any address will do.
 #if TT_X86
-#define TT_PREFETCH(p) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1)
+#define TT_PREFETCH(p) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0)
 #elif defined(__GNUC__) || defined(__clang__)
-#define TT_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#define TT_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #else
 #define TT_PREFETCH(p) static_cast<void>(p)
-#endif
-
-#if TT_X86
-#define TT_PREFETCH_NEAR(p) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0)
-#elif defined(__GNUC__) || defined(__clang__)
-#define TT_PREFETCH_NEAR(p) __builtin_prefetch(p, 0, 3)
-#else
-#define TT_PREFETCH_NEAR(p) static_cast<void>(p)
 #endif
 
 #define TT_PRAGMA(text) _Pragma(#text)
