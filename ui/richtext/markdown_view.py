@@ -91,7 +91,7 @@ class MarkdownView(QWidget):
 
     def refresh(self) -> None:
         """Paint what was added quietly."""
-        for part in self._parts[max(0, self._base - 1) :]:
+        for part in self._parts:  # code that came whole may stand behind what changed
             if isinstance(part, TextView):
                 part.refresh()
 

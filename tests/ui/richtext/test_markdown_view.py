@@ -199,3 +199,13 @@ def test_a_tint_in_a_table_and_under_a_heading_lies_on_its_words(qtbot):
     ]
     assert min(x for x, _y in spots) > 100, "in the second column"
     assert min(y for _x, y in spots) > image.height() // 2, "in the last row"
+
+
+def test_what_changed_quietly_before_code_that_came_whole_is_painted(make_view):
+    view = make_view()
+    view.append("Some words", is_quiet=True)
+    view.refresh()
+    view.append(" and more.\n\n```\nx\n```\n\nThe rest", is_quiet=True)
+    assert any(part.is_stale for part in view.parts if isinstance(part, TextView))
+    view.refresh()
+    assert not any(part.is_stale for part in view.parts if isinstance(part, TextView))
