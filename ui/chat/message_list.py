@@ -74,7 +74,7 @@ class MessageList(RingedArea):
         self._to_end.clicked.connect(self.go_to_end)
         self._to_end.hide()
         self._shower = Throttle("show-streamed-text", self._show_streamed, FRAME_MS, self)
-        self._layout_timer = soon("message-layout", self._measure_and_place, self)
+        self._layout_timer = soon("message-layout", self._lay_out, self)
         self._build_timer = soon("message-build", self._build_more, self)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         look.changed.connect(self._rebuild)

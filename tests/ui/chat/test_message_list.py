@@ -288,3 +288,19 @@ def test_text_that_comes_out_of_sight_is_not_told_as_painted(qtbot, page):
     assert [chosen for _id, chosen, _now in told] == [1_000]
     page.go_to_end()
     qtbot.waitUntil(lambda: len(told) == 2)
+
+
+def test_what_comes_near_when_a_long_message_is_folded_is_built(qtbot, page):
+    page.set_rows([MessageRow(100, "user", "a line\n" * 400), *rows(40)])
+    bar = page.verticalScrollBar()
+    bar.setValue(0)
+    settle(qtbot, page)
+    fold = page.entries[0].item._more
+    fold.click()
+    qtbot.waitUntil(lambda: page.entries[0].height > 4_000)
+    bar.setValue(1)
+    settle(qtbot, page)
+    assert page.entries[2].item is None
+    fold.click()
+    qtbot.waitUntil(lambda: page.entries[0].height < 1_000)
+    qtbot.waitUntil(lambda: page.entries[2].item is not None)
