@@ -101,7 +101,6 @@ class LateExperiments(QObject):
         )
         experiments.keep_in(sources.kept, sources.tasks)
         experiments.notice.connect(self.notice)
-        experiments.opened.connect(self._window.show_experiments)
         self._window.experiments_opened.connect(experiments.refresh)
         self._window.closing.connect(experiments.close)
         self._page = page
@@ -125,9 +124,11 @@ class LateExperiments(QObject):
         self._open("kv")
 
     def _open(self, name: str) -> None:
-        self._window.show_experiments()
         self._parts.after(EXPERIMENTS, partial(self._choose, name))
+        self._window.show_experiments()  # which gives the keyboard to what is chosen
 
     def _choose(self, name: str) -> None:
         if self._page is not None:
             self._page.choose(name)
+            if self._place.isVisible():
+                self._page.focus_first()
