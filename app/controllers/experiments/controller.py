@@ -34,10 +34,9 @@ _MOST_KEPT = 200
 
 
 class ExperimentsController(QObject):
-    """``opened``: the page is wanted. Runs are kept in ``folder``, read when the page opens."""
+    """Runs are kept in a folder, and read when the page opens."""
 
     notice = Signal(str)
-    opened = Signal()
 
     def __init__(
         self,
@@ -61,6 +60,7 @@ class ExperimentsController(QObject):
         self._chosen, self._other = "", ""
         self._removed: Run | None = None
         self._info: ModelInfo | None = None
+        self._keyed: tuple[ModelInfo, str] | None = None
         self._show_soon = Throttle("experiments", self._show_progress, _SHOW_MS, self)
         page.chosen.connect(self._on_chosen)
         page.details.run_requested.connect(self.run)
@@ -95,12 +95,6 @@ class ExperimentsController(QObject):
             self._tasks.run(partial(read_runs, self._folder), self._on_read)
         self._show()
 
-    @Slot()
-    def open_cache(self) -> None:
-        """Open the page with the experiment about the KV cache."""
-        self._page.choose("cache")
-        self.opened.emit()
-
     @Slot(str)
     def run(self, depth: str) -> None:
         """Measure the chosen experiment on the loaded model."""
@@ -121,10 +115,16 @@ class ExperimentsController(QObject):
     def _subject(self, info: ModelInfo, depth: Depth) -> Subject:
         losses = {
             weights: {AGREEMENT: loss.top1_agreement, DIVERGENCE: loss.mean_kl}
-            for weights, loss in self._meter.known(model_key(info.path)).items()
+            for weights, loss in self._meter.known(self._key_of(info)).items()
             if loss.top1_agreement is not None and loss.mean_kl is not None
         }
         return Subject(info, depth, losses)
+
+    def _key_of(self, info: ModelInfo) -> str:
+        """What stands for the loaded model; the disk is asked once a load, not at each look."""
+        if self._keyed is None or self._keyed[0] is not info:
+            self._keyed = info, model_key(info.path)
+        return self._keyed[1]
 
     def _foretold(self, info: ModelInfo) -> dict[Depth, Foretold]:
         """How long the chosen experiment would take."""

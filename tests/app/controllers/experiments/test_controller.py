@@ -191,3 +191,14 @@ def test_a_loss_measured_here_is_known_in_the_settings(desk):
     runner._experiment = None
     assert known["int4"].top1_agreement == 0.93
     assert known["int4"].seconds == 12.0
+
+
+def test_the_disk_is_not_asked_each_time_the_page_is_brought_up_to_date(desk, monkeypatch):
+    asked = []
+    place = "app.controllers.experiments.controller.model_key"
+    monkeypatch.setattr(place, lambda path: asked.append(path) or "key")
+    page = page_of(desk)
+    desk.window.show_experiments()
+    for name in ("weights", "prompt", "weights"):
+        page.choose(name)
+    assert len(asked) <= 1
