@@ -156,6 +156,7 @@ class Settings:
 
     def remember_model(self, path: str, name: str = "") -> None:
         """Put a model first among the recent ones. ``name``: of one whose file has none."""
-        entry = f"{path}\t{name}" if name else path
+        words = " ".join(name.split())  # a name from a file may have line breaks
+        entry = f"{path}\t{words}" if words else path
         others = [known for known in self.recent_entries() if known.partition("\t")[0] != path]
         self._values["recent_models"] = "\n".join([entry, *others][:MAX_RECENT_MODELS])

@@ -97,6 +97,12 @@ def test_the_name_of_a_recent_model_whose_file_has_none():
     assert settings.recent_models() == ["/blobs/sha256-1", "/m.gguf"]
 
 
+def test_a_name_of_several_lines_is_one_recent_model():
+    settings = Settings()
+    settings.remember_model("/blobs/sha256-1", "Tiny\nLlama\u2028\t2")
+    assert settings.recent_entries() == ["/blobs/sha256-1\tTiny Llama 2"]
+
+
 def test_recent_models_are_latest_first_without_doubles():
     settings = Settings()
     for number in range(MAX_RECENT_MODELS + 4):
