@@ -1,5 +1,6 @@
 """Records a step's kernels once and starts them all with one call."""
 
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -31,18 +32,27 @@ class CudaGraphs(GraphDevice):
     def __init__(self, device: torch.device) -> None:
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call] # torch has no type for it
         self._pool = torch.cuda.graph_pool_handle()
+        self._living: weakref.WeakSet[torch.cuda.CUDAGraph] = weakref.WeakSet()
 
     @override
     def capture(self, step: Step) -> Step:
         present = torch.cuda.current_stream(self._stream.device)
         self._stream.wait_stream(present)
-        with torch.cuda.stream(self._stream):
-            step()  # compiles kernels and takes workspaces, neither of which can be recorded
-        present.wait_stream(self._stream)
+        try:
+            with torch.cuda.stream(self._stream):
+                step()  # compiles kernels and takes workspaces, neither of which can be recorded
+        finally:
+            present.wait_stream(self._stream)
+        if not self._living:
+            # a pool ends with its last graph, and takes nothing more after a recording that broke
+            self._pool = torch.cuda.graph_pool_handle()
         graph = torch.cuda.CUDAGraph()
-        # other threads may allocate meanwhile
-        with torch.cuda.graph(graph, self._pool, self._stream, "thread_local"):
+        # a recording that breaks leaves its stream the present one; other threads may allocate
+        # meanwhile
+        recording = torch.cuda.graph(graph, self._pool, self._stream, "thread_local")
+        with torch.cuda.stream(present), recording:
             output = step()
+        self._living.add(graph)
         return partial(_replay, graph, output)
 
 
