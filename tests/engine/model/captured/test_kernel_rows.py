@@ -7,16 +7,19 @@ import torch
 
 from engine.api import Precision
 from engine.config import KVFormat
+from engine.kv.grouped import make_storage
 from engine.kv.storage import PagedStorage
 from engine.model.captured.device import CudaGraphs
 from engine.model.captured.kernel_rows import KernelKind
 from engine.model.captured.rows import DecoderShape, Places, RowsKind
 from engine.model.config import ModelConfig
 from engine.model.native import NativeDecoder
+from engine.runner import build_batch
+from engine.scheduling.plan import StepPlan
 from tests.helpers import windowed
 from tests.helpers.captured_decoder import capture, greedy
-from tests.helpers.decoding import ignore_progress, never
-from tests.helpers.fake_graphs import FakeGraphs
+from tests.helpers.decoding import CachedSequence, ignore_progress, never
+from tests.helpers.fake_graphs import BrokenGraphs, FakeGraphs
 from tests.helpers.state_dict_source import StateDictSource, random_state_dict
 from tests.helpers.triton_device import is_interpreted, kernel_device
 from tests.helpers.windowed import Served, window_geometry
@@ -86,3 +89,20 @@ def test_decoding_is_that_of_eager_steps(
     assert greedy(outputs[0]) == greedy(outputs[1])
     assert set(steps._graphs) == {(1, 16), (2, 16)}
     assert steps.fact == "decode: one captured graph a step, paged attention in Triton"
+
+
+def test_a_driver_that_is_not_found_is_a_failed_capture() -> None:
+    decoder = _decoder(replace(CONFIG, sliding_window=0, sliding_layers=()))
+    steps = capture(decoder, BrokenGraphs(AssertionError("libcuda.so cannot found!")), (_kernels,))
+    geometry = window_geometry(
+        decoder.config,
+        num_blocks=4,
+        window_blocks=4,
+        block_size=8,
+        chunk=16,
+        kept=KVFormat.FLOAT32,
+    )
+    storage = make_storage(geometry, DEVICE)
+    batch = build_batch(StepPlan((CachedSequence((1,)).chunk([3], 1),)), 8, DEVICE)
+    assert decoder.forward(batch, storage, never).isfinite().all()
+    assert "AssertionError: libcuda.so cannot found!" in steps.fact
