@@ -140,7 +140,6 @@ class CapturedSteps:
         inputs, storage = self._inputs, self._storage
         assert inputs is not None, "captured before a storage was taken"
         assert storage is not None, "captured before a storage was taken"
-        decoder.reserve(inputs.most_blocks * storage.geometry.block_size)
         given = inputs.views(rows, width)
 
         def step() -> torch.Tensor:
@@ -150,6 +149,7 @@ class CapturedSteps:
             self._graphs.pop(next(iter(self._graphs)))
         failures: tuple[type[Exception], ...] = (*_FAILURES, *kind.failures)
         try:
+            decoder.reserve(inputs.most_blocks * storage.geometry.block_size)
             graph = self._device.capture(step)
         except failures as error:
             self._give_up(kind.name, error)
