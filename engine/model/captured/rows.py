@@ -165,10 +165,13 @@ class GatheredRows(PagedRows):
         keys, values = (
             some.to(queries.dtype).view(spread).transpose(0, 1) for some in (keys, values)
         )
+        unseen = self._unseen[window]
+        # what others left there may be no number, which no weight of zero takes away
+        values = values.masked_fill(unseen.transpose(2, 3), 0)
         scores = torch.matmul(rows, keys.transpose(2, 3)).float()
         if heads.softcap:
             scores = scores.div_(heads.softcap).tanh_().mul_(heads.softcap)
-        weights = scores.masked_fill_(self._unseen[window], float("-inf")).softmax(-1)
+        weights = scores.masked_fill_(unseen, float("-inf")).softmax(-1)
         mixed = torch.matmul(weights.to(values.dtype), values)
         if isinstance(part, QuantizedStorage):
             mixed = mixed @ part.rotation.to(queries.dtype).T

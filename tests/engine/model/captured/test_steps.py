@@ -22,6 +22,7 @@ from engine.api import (
 from engine.config import KVFormat
 from engine.core import EngineCore
 from engine.kernels.library import open_core
+from engine.kv.quantized import QuantizedStorage
 from engine.kv.storage import PagedStorage
 from engine.model.batch import ForwardInterruptedError
 from engine.model.captured.rows import DecoderShape, RowsKind
@@ -287,6 +288,36 @@ def test_a_failed_capture_is_told_once_and_steps_run_eagerly(
     assert graphs.attempts == len(caplog.records) == 1
     assert decoder.kernels[-1].startswith("decode: kernel by kernel, as capturing")
     assert "at all" not in decoder.kernels[-1]
+
+
+def test_no_room_for_all_positions_is_a_failed_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder, graphs = _decoder(), FakeGraphs()
+    steps = capture(decoder, graphs)
+    reserve = decoder.reserve
+
+    def full(num_positions: int) -> None:
+        if num_positions > 8:
+            raise torch.OutOfMemoryError("no room")
+        reserve(num_positions)
+
+    monkeypatch.setattr(decoder, "reserve", full)
+    storage = make_storage(CONFIG, 8, BLOCK)
+    assert forward(decoder, storage, CachedSequence((1,)).chunk([3], 1)).isfinite().all()
+    assert (graphs.captures, steps.num_graphs) == (0, 0)
+    assert "OutOfMemoryError: no room" in steps.fact
+
+
+@pytest.mark.parametrize("kept", [KVFormat.FLOAT32, KVFormat.INT8, KVFormat.INT4])
+def test_what_others_left_in_a_block_changes_nothing(kept: KVFormat) -> None:
+    twins = _Twins(kept, (3, 17))
+    for storage in twins.storages:
+        left = storage.parameters if isinstance(storage, QuantizedStorage) else storage.pool
+        left.fill_(torch.nan)
+    for name in (0, 1):
+        twins.step([name])
+    for _ in range(2):
+        twins.step([0, 1])
+    assert twins.graphs.replays == 2
 
 
 def test_the_fake_is_as_strict_as_a_card() -> None:
