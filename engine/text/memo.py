@@ -17,6 +17,7 @@ MAX_BYTES: Final = 4 << 20
 _ENTRY_BYTES: Final = 320  # of an entry beside its text and its ids
 
 _Key = tuple[str, bool]
+_Entry = tuple["array[int]", int]  # ids, and what they and their key took when they came
 
 
 class StretchMemo:
@@ -27,7 +28,7 @@ class StretchMemo:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes: Final = max_bytes
-        self._kept: OrderedDict[_Key, array[int]] = OrderedDict()
+        self._kept: OrderedDict[_Key, _Entry] = OrderedDict()
         self._num_bytes = 0
         self._lock: Final = Lock()
 
@@ -51,21 +52,24 @@ class StretchMemo:
             known = self._kept.get(key)
             if known is not None:
                 self._kept.move_to_end(key)
-                return known
+                return known[0]
         found = encode(text)
         self._keep(key, array("i", found))
         return found
 
     def _keep(self, key: _Key, ids: "array[int]") -> None:
-        if _size(key, ids) > self._max_bytes:
+        # once: a text grows when somebody has it in UTF-8, which Python keeps beside it
+        size = _size(key, ids)
+        if size > self._max_bytes:
             return
         with self._lock:
             if key in self._kept:  # another thread was quicker
                 return
-            self._kept[key] = ids
-            self._num_bytes += _size(key, ids)
+            self._kept[key] = ids, size
+            self._num_bytes += size
             while self._num_bytes > self._max_bytes:
-                self._num_bytes -= _size(*self._kept.popitem(last=False))
+                _key, (_ids, freed) = self._kept.popitem(last=False)
+                self._num_bytes -= freed
 
 
 def _size(key: _Key, ids: "array[int]") -> int:

@@ -1,5 +1,6 @@
 """What was encoded before is not encoded again, within a bound, and comes out the same."""
 
+import ctypes
 import threading
 
 from engine.text.memo import MAX_BYTES, StretchMemo
@@ -49,6 +50,18 @@ def test_a_text_over_the_bound_is_encoded_and_drives_nothing_out() -> None:
     memo.ids("ab", encode, is_first=False)
     assert len(memo.ids("x" * 2_000, encode, is_first=False)) == 2_000
     assert len(memo) == 1
+
+
+def test_a_text_that_grows_while_it_is_kept_does_not_widen_the_bound() -> None:
+    memo, encode = StretchMemo(8_000), Encoder()
+    in_utf8 = ctypes.pythonapi.PyUnicode_AsUTF8
+    in_utf8.argtypes, in_utf8.restype = [ctypes.py_object], ctypes.c_char_p
+    for number in range(40):
+        text = f"{number:050}" + "\u00e9" * 300
+        memo.ids(text, encode, is_first=False)
+        assert in_utf8(text)  # Python keeps it beside the text
+    assert 4_000 < memo.num_bytes <= 8_000
+    assert len(memo) < 8
 
 
 def test_with_no_room_nothing_is_kept() -> None:
