@@ -88,7 +88,8 @@ def _linux() -> dict[int, ThreadTime]:
             found[task] = ThreadTime(int(ran) / _NS, int(waited) / _NS)
         except (OSError, ValueError):  # it has just ended, or the system does not count
             continue
-    return found
+    # where it does not count, all of them are zeros, and not even this thread ran
+    return found if any(thread.ran_s for thread in found.values()) else {}
 
 
 def _anywhere() -> dict[int, ThreadTime]:

@@ -55,5 +55,16 @@ def test_without_the_schedulers_files_others_are_asked(monkeypatch, tmp_path) ->
     assert own_threads() == {}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the scheduler's files are Linux's")
+def test_a_scheduler_that_counts_nothing_is_not_believed(monkeypatch, tmp_path) -> None:
+    for thread in ("7", "8"):
+        (tmp_path / thread).mkdir()
+        (tmp_path / thread / "schedstat").write_text("0 0 0\n", "ascii")
+    monkeypatch.setattr(module, "_TASKS", tmp_path)
+    threads = [SimpleNamespace(id=7, user_time=1.0, system_time=0.5)]
+    monkeypatch.setattr(psutil.Process, "threads", lambda _process: threads)
+    assert own_threads() == {7: ThreadTime(1.5)}
+
+
 def _refuse(_process: psutil.Process) -> list[object]:
     raise psutil.AccessDenied
