@@ -115,7 +115,7 @@ def _of_decode(seen: Observation, share: float) -> Diagnosis:
     reading = reading_share(seen)
     found = _choose(seen, share, _causes_of_decode(seen, reading))
     if reading is not None and not AT_CEILING.judge(reading) and _may_lack_cores(seen, found):
-        return _of_shared_cores(seen, share, reading)
+        found = _of_shared_cores(seen, share, reading) or found
     return found or _of_reading(seen, share, reading)
 
 
@@ -164,9 +164,14 @@ def _lacks_cores_at_most(found: Diagnosis) -> bool:
     return is_unsure and set(found.candidates) == {DiagnosisKind.CONTENDED}
 
 
-def _of_shared_cores(seen: Observation, share: float, reading: float) -> Diagnosis:
-    """Decode-bound where reading fills the time in which the engine had its cores."""
+def _of_shared_cores(seen: Observation, share: float, reading: float) -> Diagnosis | None:
+    """Decode-bound where reading fills the time in which the engine had its cores.
+
+    None where most of a step is neither reading nor a lack of cores.
+    """
     waited, machine = waited_share(seen) or 0.0, seen.machine
+    if reading + waited < 0.5:
+        return None
     filled = beside_others(seen, reading) or 0.0
     is_filled = AT_CEILING.judge(filled)
     if not (is_filled and LARGER.judge(reading - waited)):

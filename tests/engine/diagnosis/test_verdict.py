@@ -299,6 +299,13 @@ def test_what_the_engine_waited_for_is_said_with_its_numbers() -> None:
     assert diagnose(SITUATIONS["far from it, and some waiting"][0]).candidates == (CONTENDED,)
 
 
+def test_what_neither_reading_nor_waiting_takes_is_not_called_divided() -> None:
+    found = diagnose(_beside(0.1, 0.06))
+    assert (found.kind, found.sentence, found.candidates) == (UNSURE, Sentence.UNEXPLAINED, ())
+    found = diagnose(_beside(0.05, 0.22))
+    assert (found.sentence, found.candidates) == (Sentence.ONE_UNPROVEN, (CONTENDED,))
+
+
 @pytest.mark.parametrize("waited", [0.02 * step for step in range(50)])
 def test_more_waiting_never_turns_back(waited: float) -> None:
     """From reading over unsure to a lack of cores: no verdict comes twice."""
