@@ -219,7 +219,10 @@ class Composer(QWidget):
 
     def _refresh_send(self) -> None:
         has_text = bool(self.text().strip())
-        self.send.setEnabled(self._is_generating or (self._is_enabled and has_text))
+        is_of_use = self._is_generating or (self._is_enabled and has_text)
+        if self.send.hasFocus() and not is_of_use:
+            self.input.setFocus()  # or Qt gives the keyboard to whatever comes next
+        self.send.setEnabled(is_of_use)
 
     def _report_draft(self) -> None:
         self.draft_changed.emit(self.text())

@@ -25,6 +25,18 @@ def test_send_is_possible_with_text_only(qtbot, composer):
     assert signal.args == ["hi"]
 
 
+def test_keyboard_is_the_texts_once_stop_was_pressed(qtbot, composer):
+    composer.show()
+    composer.activateWindow()
+    qtbot.waitUntil(composer.isActiveWindow)
+    composer.set_generating(is_generating=True)
+    composer.send.setFocus()
+    qtbot.waitUntil(composer.send.hasFocus)
+    composer.set_generating(is_generating=False)
+    assert not composer.send.isEnabled()
+    assert composer.input.hasFocus()
+
+
 def test_send_turns_into_stop_and_escape_stops(qtbot, composer):
     composer.set_generating(is_generating=True)
     assert composer.send.is_stop
