@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from ui.i18n import tr
 from ui.theme import set_look
+from ui.widgets.tab_order import place_after
 
 
 class InspectorPage(QWidget):
@@ -68,7 +69,9 @@ class InspectorPage(QWidget):
 
     def put_view(self, name: str, view: QWidget) -> None:
         """Show a view that was made later in place of what stood for it; whoever fills it is told."""
-        _place(self._areas[self._names.index(name)], view)
+        area = self._areas[self._names.index(name)]
+        _place(area, view)
+        place_after(area, view)
         if self._shown == name:
             self.shown_changed.emit(name)
 

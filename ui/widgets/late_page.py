@@ -7,6 +7,8 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from typing_extensions import override
 
+from ui.widgets.tab_order import place_after
+
 
 class LatePage(QWidget):
     """``wanted`` carries the page's name: somebody looks at the place, and it is empty."""
@@ -26,6 +28,7 @@ class LatePage(QWidget):
         """Let the page, a child of this place, fill it; ``focus_first`` gives it the keyboard."""
         self._focus_first = focus_first
         self._layout.addWidget(page)
+        place_after(self, page)
         page.show()
         if self._is_focus_wanted and self.isVisible():
             focus_first()

@@ -1,10 +1,13 @@
 """The inspector's views come when they are looked at, and miss nothing that was told before."""
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
 
 from app.late.inspector import VIEWS
 from engine.api import EngineStats
 from tests.helpers.reports import make_report
+from ui.chat.page import ChatPage
 from ui.inspector.answer.view import AnswerView
 from ui.inspector.cache.view import CacheView
 from ui.inspector.machine.view import MachineView
@@ -55,3 +58,20 @@ def test_the_rest_comes_when_the_engine_is_idle(desk):
     desk.wait(lambda: all(map(desk.application.parts.is_made, VIEWS)))
     for kind in KINDS.values():
         assert desk.window.findChild(kind) is not None
+
+
+def test_the_tab_key_goes_from_the_views_names_into_a_view_and_loses_nothing(desk):
+    desk.wait(lambda: all(map(desk.application.parts.is_made, VIEWS)))
+    window = desk.window
+    page = window.findChild(InspectorPage)
+    chain, stop = [page], page.nextInFocusChain()
+    while stop is not page:
+        chain.append(stop)
+        stop = stop.nextInFocusChain()
+    places = {id(widget): place for place, widget in enumerate(chain)}
+    inside = [w for w in page.findChildren(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    inside = [w for w in inside if w.window() is window and w.focusProxy() is None]
+    last = max(places[id(widget)] for widget in inside)
+    composer = window.findChild(ChatPage).composer.input
+    assert last < places[id(composer)]
+    assert len(places) == len(chain)

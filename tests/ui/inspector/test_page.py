@@ -1,7 +1,7 @@
 """The inspector's views, one at a time."""
 
 import pytest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from ui.inspector.page import InspectorPage
 
@@ -31,3 +31,18 @@ def test_one_view_is_visible(page):
     page.show_view("tokens")
     visible = [label.text() for label in page.findChildren(QLabel) if label.isVisible()]
     assert visible == ["t"]
+
+
+def test_the_tab_key_goes_from_the_tabs_into_a_view_that_was_made_later(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    page = InspectorPage({"answer": QLabel("a"), "tokens": QLabel("t")}, window)
+    behind = QPushButton("behind", window)
+    view = QWidget(page.place_of("answer"))
+    button = QPushButton("late", view)
+    page.put_view("answer", view)
+    chain, stop = [], page.nextInFocusChain()
+    while stop is not page:
+        chain.append(stop)
+        stop = stop.nextInFocusChain()
+    assert chain.index(button) < chain.index(behind)

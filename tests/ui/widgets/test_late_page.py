@@ -1,4 +1,5 @@
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
 
 from ui.widgets.late_page import LatePage
@@ -52,3 +53,16 @@ def test_the_keyboard_stays_elsewhere_when_the_page_was_left_meanwhile(stack, pl
     stack.setCurrentIndex(0)
     place.put(QWidget(place), lambda: given.append(1))
     assert given == []
+
+
+def test_the_tab_key_visits_a_page_where_it_stands(stack, place):
+    stack.widget(0).setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    behind = QLineEdit()
+    stack.addWidget(behind)
+    page = QLineEdit(place)
+    place.put(page, page.setFocus)
+    chain, stop = [], stack.widget(0).nextInFocusChain()
+    while stop is not stack.widget(0):
+        chain.append(stop)
+        stop = stop.nextInFocusChain()
+    assert chain.index(page) < chain.index(behind)
