@@ -1,5 +1,7 @@
 """The order of the Tab key, for what is made after its neighbours."""
 
+from collections.abc import Callable, Iterator
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
@@ -9,20 +11,26 @@ def place_after(place: QWidget, made: QWidget) -> None:
 
     Qt puts what is made late behind everything else in its window.
     """
-    stops = []
-    widget = place.nextInFocusChain()
-    while widget is not place:
-        if _is_stop(widget) and (widget is made or made.isAncestorOf(widget)):
-            stops.append(widget)
-        widget = widget.nextInFocusChain()
-    before = place
-    while not _is_stop(before) or before is made or made.isAncestorOf(before):
-        before = before.previousInFocusChain()
-        if before is place:
-            return  # nothing else is visited
+
+    def is_inside(widget: QWidget) -> bool:
+        return widget is made or made.isAncestorOf(widget)
+
+    stops = [w for w in _others(place, QWidget.nextInFocusChain) if _is_stop(w) and is_inside(w)]
+    earlier = (place, *_others(place, QWidget.previousInFocusChain))
+    before = next((w for w in earlier if _is_stop(w) and not is_inside(w)), None)
+    if before is None:
+        return  # nothing else is visited
     for stop in stops:
         QWidget.setTabOrder(before, stop)
         before = stop
+
+
+def _others(start: QWidget, step: Callable[[QWidget], QWidget | None]) -> Iterator[QWidget]:
+    """All other widgets of the window, from ``start`` on."""
+    widget = step(start)
+    while widget is not None and widget is not start:
+        yield widget
+        widget = step(widget)
 
 
 def _is_stop(widget: QWidget) -> bool:
