@@ -25,6 +25,7 @@ from engine.kernels.matrix import PackedMatrix, pack_int4, pack_int8
 SHAPE = (2_048, 2_048)
 SET_BYTES = 96 << 20
 RUNS = 8
+WITH_PRODUCTS = ("avx512", "avxvnni", "neon-i8mm", "neon")  # of bytes, in one instruction
 PEAK_ROUNDS = 500_000
 
 
@@ -77,7 +78,7 @@ def measure(name: str, threads: Sequence[int], rows: Sequence[int]) -> None:
     core = open_core(name)
     if core is None:
         return
-    for count in threads:
+    for count in threads if name in WITH_PRODUCTS else ():
         rate = peak_rate(core, count) / 1e9
         sys.stdout.write(f"{name:<10}{'peak':<13}{count:>3} threads{'':>13}{rate:>8.0f}\n")
     for kind, matrix in matrices(core).items():

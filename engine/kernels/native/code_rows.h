@@ -75,7 +75,8 @@ class CodeRows {
             for (const bool is_value : {false, true}) {
                 const CodePlace from =
                     code_place<Kind>(s_, layout_, layer_, is_value, kv_head, blocks[token / size], token % size);
-                for (int64_t i = 0; i < kVector * layout_.code_bytes; i += 64) TT_PREFETCH(from.codes + i);
+                const int64_t stride = is_value ? 64 : size * 4;  // from line to line of sixteen tokens
+                for (int64_t i = 0; i < layout_.code_bytes / 4; ++i) TT_PREFETCH(from.codes + i * stride);
                 TT_PREFETCH(from.parameters);
             }
         }

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "target.h"
+
 namespace tt {
 
 // Four sums that are not waited for. Variables of their own: compilers move arrays about.
@@ -25,7 +27,8 @@ struct FourSums {
 
 constexpr int kUnrolled = 8;  // what compilers do between two turns of a loop hardly counts then
 
-// `rounds` times some products of bytes, of sixteen lanes each, in registers. Returns how many
+// `rounds` times some products of bytes, of sixteen lanes each, in registers: of use where that is one
+// instruction, as compilers find shorter ways with several. Returns how many
 // multiplications and additions that were, and leaves something of the result in `kept`, or it would
 // not be computed.
 template <class V>

@@ -35,7 +35,7 @@ struct AttentionJob {
 };
 
 struct AttentionScratch {
-    float* keys;    // [head_dim, kKeys], or values: [kKeys, head_dim]
+    float* keys;    // [head_dim, kKeys]
     float* scores;  // [kMaxQueries, kKeys]
     float* sums;    // [kMaxQueries, 16]
     float* mixed;   // [kMaxQueries, head_dim]
