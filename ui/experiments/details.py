@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QProgressBar,
@@ -21,6 +20,7 @@ from ui.experiments.past import PastRuns
 from ui.experiments.rows import DepthRow, ExperimentRow, RunState, Shown
 from ui.i18n import tr
 from ui.theme import ThemeSource, set_look
+from ui.widgets.calm_box import CalmComboBox
 from ui.widgets.flow import FlowLayout
 
 _STEPS = 1_000
@@ -43,7 +43,7 @@ class Details(QWidget):
         self.start = QPushButton(tr("Run"), self)
         set_look(self.start, "primary")
         self.start.clicked.connect(self._on_start)
-        self.thoroughness = QComboBox(self)
+        self.thoroughness = CalmComboBox(self)
         self.thoroughness.setAccessibleName(tr("How thorough"))
         self.thoroughness.currentIndexChanged.connect(self._on_depth)
         self._progress = QProgressBar(self)

@@ -17,6 +17,7 @@ from ui.experiments.figures import words_label
 from ui.experiments.rows import RunRow
 from ui.i18n import tr
 from ui.theme import ThemeSource, set_look
+from ui.widgets.calm_box import CalmComboBox
 from ui.widgets.flow import FlowLayout
 
 _ID = Qt.ItemDataRole.UserRole
@@ -48,7 +49,7 @@ class PastRuns(QWidget):
         self._with = words_label("small", self)
         self._with.setText(tr("Compare with"))
         self._with.setWordWrap(False)
-        self.other = QComboBox(self)
+        self.other = CalmComboBox(self)
         self.other.setAccessibleName(tr("Compare with"))
         self.other.setMinimumContentsLength(30)
         self.other.setSizeAdjustPolicy(

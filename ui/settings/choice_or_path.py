@@ -7,8 +7,9 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 from typing_extensions import override
 
 from ui.i18n import tr
-from ui.settings.editors import CalmComboBox, Editor
+from ui.settings.editors import Editor
 from ui.settings.fields import Field, SettingValue
+from ui.widgets.calm_box import CalmComboBox
 
 
 class ChoiceOrPathEditor(Editor):

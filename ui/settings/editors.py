@@ -7,7 +7,7 @@ Knows one ``Field``; no page, no storage.
 from abc import abstractmethod
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -23,6 +23,7 @@ from typing_extensions import override
 from ui.i18n import tr
 from ui.settings.fields import Field, SettingValue
 from ui.theme import set_look
+from ui.widgets.calm_box import CalmComboBox
 
 TYPING_PAUSE_MS = 500
 SHOWN_LINES = 5
@@ -60,21 +61,6 @@ class Editor(QWidget):
         widget.setAccessibleName(tr(self._field.label))
         widget.setAccessibleDescription(tr(self._field.help))
         self.setFocusProxy(widget)
-
-
-class CalmComboBox(QComboBox):
-    """A choice that a passing scroll wheel does not change."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-
-    @override
-    def wheelEvent(self, e: QWheelEvent) -> None:
-        if self.hasFocus():
-            super().wheelEvent(e)
-        else:
-            e.ignore()
 
 
 class ChoiceEditor(Editor):

@@ -9,6 +9,7 @@ from ui.i18n import tr
 from ui.inspector.answer.comparing import Comparison
 from ui.inspector.fact_grid import FactGrid
 from ui.theme import set_look
+from ui.widgets.calm_box import CalmComboBox
 
 _LEAST_CHARACTERS = 12
 
@@ -21,7 +22,7 @@ class ComparedSection(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows: tuple[tuple[int, str], ...] = ()
-        self.box = QComboBox(self)
+        self.box = CalmComboBox(self)
         self.box.setAccessibleName(tr("Compare with"))
         self.box.setMinimumContentsLength(_LEAST_CHARACTERS)
         self.box.setSizeAdjustPolicy(
