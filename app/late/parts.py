@@ -5,7 +5,7 @@ first; the others are made, a step now and then, while there is nothing else to 
 thread and knows no part.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from time import perf_counter_ns
 
@@ -82,28 +82,36 @@ class LateParts(QObject):
 
     @Slot()
     def _turn(self) -> None:
-        deadline = perf_counter_ns() + TURN_NS
-        while self._wanted and perf_counter_ns() < deadline:
-            self._step(self._wanted[0])
-        if self._wanted:
-            self._timer.start(0)
-        elif self._steps and self._is_idle is not None:
-            self._step_while_idle(self._is_idle)
-
-    def _step_while_idle(self, is_idle: Callable[[], bool]) -> None:
-        if is_idle():
-            self._step(next(iter(self._steps)))
-            self._timer.start(PAUSE_MS)
-        else:
-            self._timer.start(BUSY_MS)
+        is_idle = self._is_idle
+        pause_ms = 0
+        try:
+            if self._wanted:
+                deadline = perf_counter_ns() + TURN_NS
+                while self._wanted and perf_counter_ns() < deadline:
+                    self._step(self._wanted[0])
+            elif self._steps and is_idle is not None:
+                pause_ms = BUSY_MS
+                if is_idle():
+                    pause_ms = PAUSE_MS
+                    self._step(next(iter(self._steps)))
+        finally:  # a part that fails does not keep the others from being made
+            if self._wanted or (self._steps and is_idle is not None):
+                self._timer.start(pause_ms)
 
     def _step(self, name: str) -> None:
         """Go one step on; a part that is made is told of."""
         try:
             next(self._steps[name])
         except StopIteration:
-            del self._steps[name]
-            if name in self._wanted:
-                self._wanted.remove(name)
-            for action in self._then.pop(name, ()):
+            for action in self._forget(name):
                 action()
+        except Exception:
+            self._forget(name)  # what waits for it would find it half made
+            raise
+
+    def _forget(self, name: str) -> Sequence[Callable[[], object]]:
+        """Take a part off the list; returns what was to follow."""
+        self._steps.pop(name, None)
+        if name in self._wanted:
+            self._wanted.remove(name)
+        return self._then.pop(name, ())

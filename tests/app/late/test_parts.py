@@ -79,6 +79,21 @@ def test_an_action_runs_once_its_part_is_made(qtbot, parts, log):
     assert log[-1] == "at once"
 
 
+def test_a_part_that_fails_does_not_keep_the_others(qtbot, parts, log):
+    def broken():
+        yield
+        raise LookupError("no such view")
+
+    parts.add("broken", broken())
+    parts.after("broken", lambda: log.append("shown"))
+    with qtbot.captureExceptions() as exceptions:
+        parts.want("two")
+        qtbot.waitUntil(lambda: parts.is_made("two"))
+    assert [kind for kind, *_ in exceptions] == [LookupError]
+    assert "shown" not in log
+    assert log == [("two", n) for n in range(3)]
+
+
 def test_everything_can_be_made_now(parts, log):
     done = []
     parts.after("two", lambda: done.append(1))
