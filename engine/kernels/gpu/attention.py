@@ -213,12 +213,13 @@ def _look_back(  # noqa: PLR0913, PLR0914, PLR0917 - as _load
         faded = tl.exp(maxima - newest)
         sums = sums * faded + tl.sum(weights, 1)
         maxima = newest
-        if layout[1] == 8:
-            scales = tl.load(values[1] + blocks * layout[0] + tokens, mask=seen, other=0)
-            weights *= scales.to(tl.float32)[None, :]
         mask = seen[:, None] & (lanes[None, :] < layout[4])
         at = blocks[:, None], tokens[:, None]
         low, high = _load(*values, *at, mask, lanes[None, :], layout, is_key=False)
+        if layout[1] == 8:
+            # not the weights: small ones times small scales are next to nothing in float16
+            scales = tl.load(values[1] + blocks * layout[0] + tokens, mask=seen, other=0)
+            low = low.to(tl.float32) * scales.to(tl.float32)[:, None]
         mixed = tl.dot(weights.to(product), low.to(product), input_precision="ieee")
         low_mixed = low_mixed * faded[:, None] + mixed
         if layout[1] == 4:

@@ -5,6 +5,7 @@ import torch
 
 from engine.config import KVFormat
 from engine.kernels.gpu.attention import Sight, attend, num_parts
+from engine.kv.quantized import QuantizedStorage
 from engine.model.attention import HeadLayout, StepAttention
 from engine.model.captured.kernel_rows import layer_cache
 from tests.helpers.paged_texts import LAYER, write_texts
@@ -74,6 +75,32 @@ def test_agrees_with_attention_row_by_row(
 def test_agrees_in_sixteen_bits(kept: KVFormat, dtype: torch.dtype) -> None:
     ours, twin = _both(kept, SHAPES[0], dtype)
     assert (ours - twin).float().norm() <= 2e-2 * twin.float().norm()
+
+
+@pytest.mark.parametrize("kept", [KVFormat.FLOAT16, KVFormat.INT8, KVFormat.INT4])
+def test_many_small_weights_of_small_values_count_in_half_precision(kept: KVFormat) -> None:
+    """One token outweighs each of the others exp(10) times, and its value is nothing."""
+    length, width = 400, 32
+    texts = write_texts(kept, (1, width), 16, (length,), DEVICE)
+    rows = torch.zeros(length, 2, width, device=DEVICE)
+    rows[0, 0] = 1.0
+    rows[1:, 1] = 0.02 + 0.002 * torch.randn(length - 1, width, device=DEVICE)
+    if isinstance(texts.storage, QuantizedStorage):
+        texts.storage.balance(LAYER, torch.ones(1, width), torch.zeros(1, width))
+    texts.storage.append(LAYER, texts.slots(0), rows)
+    queries = torch.full((1, 1, width), 10.0 / width, device=DEVICE)
+    heads, lengths = HeadLayout(1, 1, width, 0.0), torch.tensor([length], device=DEVICE).int()
+    mixed = attend(
+        layer_cache(texts.storage, LAYER, torch.float16),
+        queries.half(),
+        texts.tables.to(DEVICE),
+        lengths,
+        Sight(),
+        2,
+    )
+    twin = StepAttention(texts.batch, texts.storage, heads, torch.float32, (0,))
+    expected = twin(LAYER, queries, 0)
+    assert (mixed - expected).norm() <= 2e-2 * expected.norm()
 
 
 def test_parts_employ_the_card() -> None:
