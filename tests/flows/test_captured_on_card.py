@@ -67,10 +67,9 @@ def test_steps_of_four_bit_and_dense_products_agree(precision: Precision, kept: 
     steps = decoder._captured
     assert steps is not None
     outputs = []
-    for captured in (steps, None):
+    storages = [make_storage(KVGeometry(4, 2, 64, 16, 32, kept), CUDA) for _ in range(2)]
+    for captured, storage in zip((steps, None), storages, strict=True):
         decoder.capture_with(captured)
-        geometry = KVGeometry(4, 2, 64, 16, 32, kept)
-        storage = make_storage(geometry, CUDA)
         texts = [CachedSequence(tuple(range(i, 30, 3))) for i in range(3)]
         draw = torch.Generator().manual_seed(5)
         logits = []

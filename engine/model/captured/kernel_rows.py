@@ -21,9 +21,9 @@ class KernelKind(RowsKind):
 
     def __init__(self, places: Places, shape: DecoderShape, processors: int) -> None:
         """``processors``: of the card; keys are shared out in parts to employ them all."""
-        self.groups = places.groups
+        self.groups, parts = places.groups, places.parts
         self.caches = [
-            layer_cache(places.parts[group], own, shape.dtype)
+            layer_cache(parts[group], own, shape.dtype)
             for group, own in zip(places.groups, places.own, strict=True)
         ]
         self.sights = [Sight(window, shape.heads.softcap) for window in shape.windows]

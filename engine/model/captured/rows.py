@@ -6,6 +6,7 @@ tables, and takes memory for them; the slow twin of the kernels in ``engine.kern
 their stand-in where Triton is not installed.
 """
 
+import weakref
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -72,9 +73,9 @@ class RowsKind(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Which storage keeps a layer, and under which number."""
+    """Which storage keeps a layer, and under which number. Keeps no storage alive."""
 
-    parts: tuple[PagedStorage, ...]
+    storages: tuple[weakref.ref[PagedStorage], ...]
     groups: tuple[int, ...]
     own: tuple[int, ...]
 
@@ -84,14 +85,21 @@ class Places:
         geometry: KVGeometry = storage.geometry
         count = geometry.num_layers
         if not geometry.groups:
-            return cls((storage,), (0,) * count, tuple(range(count)))
+            return cls((weakref.ref(storage),), (0,) * count, tuple(range(count)))
         found = {
             layer: (index, own)
             for index, group in enumerate(geometry.groups)
             for own, layer in enumerate(group.layers)
         }
         groups, own = zip(*(found[layer] for layer in range(count)), strict=True)
-        return cls(storage.parts, groups, own)
+        return cls(tuple(map(weakref.ref, storage.parts)), groups, own)
+
+    @property
+    def parts(self) -> tuple[PagedStorage, ...]:
+        """The storages of all groups, which must still be there."""
+        found = tuple(part for storage in self.storages if (part := storage()) is not None)
+        assert len(found) == len(self.storages), "a step runs over a storage that is gone"
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,8 +137,9 @@ class GatheredRows(PagedRows):
 
     def __init__(self, kind: GatheredKind, inputs: StepInputs) -> None:
         self._places, self._heads = kind.places, kind.shape.heads
+        self._parts = kind.places.parts
         self._inputs = inputs
-        size = kind.places.parts[0].geometry.block_size
+        size = self._parts[0].geometry.block_size
         places = torch.arange(inputs.tables[0].shape[1] * size, device=inputs.positions.device)
         newest = inputs.positions.unsqueeze(1)
         # [rows, 1, 1, tokens]: not seen
@@ -147,12 +156,12 @@ class GatheredRows(PagedRows):
         group = self._places.groups[layer]
         rows = keys_values.index_select(0, self._inputs.sources)
         slots = self._inputs.slots[group]
-        self._places.parts[group].append(self._places.own[layer], slots, rows)
+        self._parts[group].append(self._places.own[layer], slots, rows)
 
     @override
     def attend(self, layer: int, queries: torch.Tensor, window: int) -> torch.Tensor:
         heads, group = self._heads, self._places.groups[layer]
-        own, part = self._places.own[layer], self._places.parts[group]
+        own, part = self._places.own[layer], self._parts[group]
         grouped = (queries.shape[0], heads.num_kv_heads, heads.group, heads.head_dim)
         rows = queries.reshape(grouped)
         if isinstance(part, QuantizedStorage):

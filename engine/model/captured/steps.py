@@ -8,6 +8,7 @@ tables. Knows the decoder by what it promises here; one card, one thread.
 
 import logging
 import subprocess
+import weakref
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Protocol
@@ -48,14 +49,17 @@ class StaticDecoder(Protocol):
 
 
 class CapturedSteps:
-    """The captured steps of one decoder, over one storage at a time."""
+    """The captured steps of one decoder, over one storage at a time.
+
+    Keeps no storage alive: what was captured over one goes with it.
+    """
 
     def __init__(self, device: GraphDevice, ways: Sequence[MakeRows]) -> None:
         """``ways``: to append and attend; each where those before it fail."""
         self._device = device
         self._ways = list(ways)
         self._why = ""  # a way was given up, or all
-        self._storage: PagedStorage | None = None
+        self._storage: weakref.ref[PagedStorage] | None = None
         self._shape: DecoderShape | None = None
         self._kind: RowsKind | None = None
         self._inputs: StaticInputs | None = None
@@ -92,13 +96,14 @@ class CapturedSteps:
 
     def take(self, storage: PagedStorage, shape: DecoderShape) -> None:
         """Prepare for ``storage``, unless that is what was there before."""
-        if storage is self._storage or not self._ways:
+        is_known = self._storage is not None and self._storage() is storage
+        if is_known or not self._ways:
             return
         self.forget()
-        self._storage, self._shape = storage, shape
+        self._storage, self._shape = weakref.ref(storage, _forgetting(self)), shape
         most = -(-shape.context_length // storage.geometry.block_size)
         self._inputs = StaticInputs(len(storage.parts), most, storage.device)
-        self._choose()
+        self._choose(storage)
 
     def run(
         self, decoder: StaticDecoder, batch: ForwardBatch, interrupted: Callable[[], bool]
@@ -126,20 +131,21 @@ class CapturedSteps:
                 return graph()[:count].clone()  # the next step writes over what this one returns
         return None
 
-    def _choose(self) -> None:
+    def _choose(self, storage: PagedStorage) -> None:
         """Take the first way that this machine can prepare."""
-        while self._ways and self._kind is None and self._storage and self._shape:
+        while self._ways and self._kind is None and self._shape:
             try:
-                self._kind = self._ways[0](self._storage, self._shape)
+                self._kind = self._ways[0](storage, self._shape)
             except _FAILURES as error:
                 self._give_up("attention", error)
 
     def _capture(
         self, decoder: StaticDecoder, kind: RowsKind, rows: int, width: int
     ) -> Step | None:
-        inputs, storage = self._inputs, self._storage
+        inputs = self._inputs
+        storage = None if self._storage is None else self._storage()
         assert inputs is not None, "captured before a storage was taken"
-        assert storage is not None, "captured before a storage was taken"
+        assert storage is not None, "captured over a storage that is gone"
         given = inputs.views(rows, width)
 
         def step() -> torch.Tensor:
@@ -153,7 +159,7 @@ class CapturedSteps:
             graph = self._device.capture(step)
         except failures as error:
             self._give_up(kind.name, error)
-            self._choose()
+            self._choose(storage)
             return None
         self._graphs[rows, width] = graph
         return graph
@@ -196,6 +202,17 @@ def why_not(layers: Sequence[DecoderLayer], head: Linear) -> str | None:
         if not isinstance(product, DenseLinear | Nf4Linear):
             return f"it cannot be captured: {product.kernel}"
     return None
+
+
+def _forgetting(steps: CapturedSteps) -> Callable[[object], None]:
+    """``forget``, to be called with a storage's end; keeps the steps alive no more than it."""
+    forget = weakref.WeakMethod(steps.forget)
+
+    def call(_reference: object) -> None:
+        if (method := forget()) is not None:
+            method()
+
+    return call
 
 
 def _is_decode(batch: ForwardBatch) -> bool:

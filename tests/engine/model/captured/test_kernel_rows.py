@@ -75,8 +75,8 @@ def test_decoding_is_that_of_eager_steps(
     draw = torch.Generator().manual_seed(2)
     texts = {n: torch.randint(61, (40,), generator=draw).tolist() for n in "ab"}
     outputs = []
-    for decoder in decoders:
-        served = Served(decoder, geometry)
+    both = [Served(decoder, geometry) for decoder in decoders]
+    for served in both:
         logits = []
         for name, ids in texts.items():
             served.open(name, ids)

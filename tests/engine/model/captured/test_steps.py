@@ -171,8 +171,8 @@ def test_layers_with_windows_of_their_own_are_captured(kept: KVFormat) -> None:
         for name, n in (("a", 90), ("b", 60), ("c", 75))
     }
     outputs = []
-    for decoder in decoders:
-        served = Served(decoder, geometry)
+    both = [Served(decoder, geometry) for decoder in decoders]
+    for served in both:
         logits = []
         for name, ids in texts.items():
             served.open(name, ids)
@@ -232,11 +232,52 @@ def test_what_was_captured_is_dropped_with_what_it_reads() -> None:
     decoder.set_context(32)
     assert steps.num_graphs == 0
     torch.testing.assert_close(decode(storages[1]), first)
-    seen = weakref.ref(storages[1])
-    storages.clear()
-    steps.forget()
+
+
+@pytest.mark.parametrize("kept", [KVFormat.FLOAT32, KVFormat.INT4])
+@pytest.mark.parametrize("has_windows", [False, True])
+def test_a_storage_ends_with_its_owner_and_takes_what_was_captured_along(
+    kept: KVFormat, has_windows: bool
+) -> None:
+    config = replace(CONFIG, sliding_window=10, sliding_layers=(True, False, True))
+    decoder, graphs = _decoder(config if has_windows else CONFIG), FakeGraphs()
+    steps = capture(decoder, graphs)
+    geometry = window_geometry(
+        config, num_blocks=8, window_blocks=8, block_size=BLOCK, chunk=8, kept=kept
+    )
+
+    def serve() -> tuple[weakref.ref[PagedStorage], torch.Tensor]:
+        if not has_windows:
+            storage = make_storage(CONFIG, 32, BLOCK, kept)
+            logits = forward(decoder, storage, CachedSequence((3,)).chunk([9], 1))
+            return weakref.ref(storage), logits
+        served = Served(decoder, geometry)
+        served.open("a", [9])
+        return weakref.ref(served.storage.parts[0]), served.read({"a": [9]}, [1])[0]
+
     gc.collect()
-    assert seen() is None
+    gc.disable()  # the memory comes back at once
+    try:
+        storage, first = serve()
+        assert graphs.captures == 1
+        assert storage() is None
+        assert steps.num_graphs == 0
+    finally:
+        gc.enable()
+    torch.testing.assert_close(serve()[1], first)
+    assert graphs.captures == 2
+
+
+def test_the_end_of_a_storage_before_leaves_the_present_one_alone() -> None:
+    decoder, graphs = _decoder(), FakeGraphs()
+    steps = capture(decoder, graphs)
+    storages = [make_storage(CONFIG, 32, BLOCK) for _ in range(2)]
+    for storage in storages:
+        forward(decoder, storage, CachedSequence((3,)).chunk([9], 1))
+    del storages[0], storage
+    assert steps.num_graphs == 1
+    assert steps._storage is not None
+    assert steps._storage() is storages[0]
 
 
 def test_a_new_length_of_tables_is_a_new_graph_and_their_number_is_bounded() -> None:
