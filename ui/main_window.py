@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QByteArray, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QByteArray, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -40,6 +40,7 @@ from ui.widgets.top_bar import TopBar
 
 MIN_SIZE = (380, 420)
 FIRST_SIZE = (1360, 860)
+FRAME = (16, 48)  # what a system puts around a window, about
 PANEL_LIMITS = (260, 560)
 # the right panel's tabs, by the names under which the chosen one is remembered
 PANEL_PAGES = ("live", "inspector", "settings")
@@ -95,7 +96,7 @@ class MainWindow(QMainWindow):
         self._add_actions()
         self._connect()
         self.setMinimumSize(*MIN_SIZE)
-        self.resize(*FIRST_SIZE)
+        self.resize(self._first_size())
         self._on_theme()
         self._apply_folding()
 
@@ -271,6 +272,11 @@ class MainWindow(QMainWindow):
         self._pages.sidebar.conversation_selected.connect(self._on_chosen)
         self._pages.sidebar.new_chat_requested.connect(self._on_chosen)
         self._themes.changed.connect(self._on_theme)
+
+    def _first_size(self) -> QSize:
+        """What suits the window, as far as the screen has it: no system cuts it by itself."""
+        room = self.screen().availableSize() - QSize(*FRAME)
+        return QSize(*FIRST_SIZE).boundedTo(room).expandedTo(self.minimumSize())
 
     # ------------------------------------------------------------------ panels
 

@@ -4,8 +4,8 @@ import sys
 import time
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence, QScreen
 from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit
 
 from engine.api import LoadProgress, LoadStage
@@ -312,3 +312,19 @@ def test_the_library_stands_in_place_of_the_chat(window):
     library.closed.emit()
     assert chat.isVisible()
     assert len(opened) == 3
+
+
+@pytest.mark.parametrize(
+    ("screen", "expected"),
+    [
+        (QSize(2560, 1440), QSize(1360, 860)),
+        (QSize(1366, 728), QSize(1350, 680)),  # a small laptop: the composer must be on the screen
+        (QSize(680, 430), QSize(664, 420)),  # at 200% of scale
+    ],
+)
+def test_the_first_window_is_no_larger_than_the_screen(qtbot, monkeypatch, screen, expected):
+    monkeypatch.setattr(QScreen, "availableSize", lambda _screen: screen)
+    themes = ThemeSource()
+    window = MainWindow(pages_of(themes), themes)
+    qtbot.addWidget(window)
+    assert window.size() == expected
