@@ -12,8 +12,8 @@ class DiagnosisKind(StrEnum):
     HOST_BOUND: the work around the model's kernels. QUEUE_BOUND: waiting for other answers.
     CACHE_MISS: computing prompt tokens that were known before. MEMORY_SPILLED: parts of the model
     lie in slower memory. THROTTLED: the processor runs below its speed. PAINT_BOUND: the window
-    shows text later than the engine says it. CONTENDED: other programs have the cores. UNSURE: the
-    figures do not prove any of these.
+    shows text later than the engine says it. CONTENDED: other programs have the cores. STOLEN: the
+    host of this virtual machine has the processor. UNSURE: the figures do not prove any of these.
     """
 
     PREFILL_BOUND = "prefill_bound"
@@ -25,6 +25,7 @@ class DiagnosisKind(StrEnum):
     THROTTLED = "throttled"
     PAINT_BOUND = "paint_bound"
     CONTENDED = "contended"
+    STOLEN = "stolen"
     UNSURE = "unsure"
 
 
@@ -48,6 +49,11 @@ class Sentence(StrEnum):
         "time at this machine's ceiling. For {waited:.0%} of it the engine had no core: other "
         "programs kept {others:.1f} of {cores:.0f} busy, and this window {window:.1f}."
     )
+    READING_STOLEN = (
+        "Each token waits for memory: reading the weights and the cache takes {share:.0%} of its "
+        "time at this machine's ceiling. The host of this virtual machine took {stolen:.0%} of the "
+        "processor time."
+    )
     HOST_IN_DECODE = "The work around the model takes {share:.0%} of the time between two tokens."
     HOST_IN_PREFILL = "The work around the model takes {share:.0%} of the time the prompt takes."
     MISSED = "{lost:.0f} of the {computed:.0f} prompt tokens that were computed missed the cache."
@@ -67,6 +73,10 @@ class Sentence(StrEnum):
     KEPT_WAITING = (
         "The engine was ready and had no core for {waited:.0%} of the time: other programs kept "
         "{others:.1f} of {cores:.0f} busy, and this window {window:.1f}."
+    )
+    STOLEN = (
+        "The host of this virtual machine took {stolen:.0%} of the processor time; other programs "
+        "in it kept {others:.1f} of {cores:.0f} cores busy."
     )
     FEW_TOKENS = "Too few tokens were written to tell what holds them up: {tokens:.0f}."
     NO_CEILINGS = "This machine's ceilings are not measured yet, and nothing else stands out."
@@ -100,8 +110,8 @@ class Evidence:
 class Remedy:
     """Something to change.
 
-    ``key`` is a setting and ``value`` what to set it to; "power" and "other_programs" are outside
-    the app and have no value. ``gain``: how many times as fast the same answer would be, by a
+    ``key`` is a setting and ``value`` what to set it to; "power", "other_programs" and "quiet_host"
+    are outside the app and have no value. ``gain``: how many times as fast the same answer would be, by a
     calculation from what was observed; ``saved_ns`` of its time.
     """
 

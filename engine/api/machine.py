@@ -13,6 +13,7 @@ class MachineUse:
     ``cores`` are physical ones, ``threads`` the engine's. ``other_cores``: cores that other
     programs kept busy, on average; ``own_cores``: that this program kept busy beside the engine.
     ``waited``: part of the time (0 to 1) that the engine was ready to compute and had no core.
+    ``stolen``: part of the processor time wanted here that the host of this virtual machine took.
     Frequencies in MHz, the present one under load.
     """
 
@@ -27,6 +28,7 @@ class MachineUse:
     is_saving_power: bool | None = None
     own_cores: float | None = None
     waited: float | None = None
+    stolen: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

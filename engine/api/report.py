@@ -17,7 +17,8 @@ class StallCause(StrEnum):
 
     PREFILL: another prompt was computed. PREEMPTED: its cache had been given up to others.
     COLLECTOR: Python collected garbage. MEMORY: parts of the process were read back from the disk.
-    THROTTLED: the processor ran below its speed. OTHERS: other programs had the cores. UNKNOWN: nothing that was watched.
+    THROTTLED: the processor ran below its speed. STOLEN: the host of this virtual machine had it.
+    OTHERS: other programs had the cores. UNKNOWN: nothing that was watched.
     """
 
     PREFILL = "prefill"
@@ -25,6 +26,7 @@ class StallCause(StrEnum):
     COLLECTOR = "collector"
     MEMORY = "memory"
     THROTTLED = "throttled"
+    STOLEN = "stolen"
     OTHERS = "others"
     UNKNOWN = "unknown"
 

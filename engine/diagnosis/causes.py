@@ -20,6 +20,7 @@ from engine.diagnosis.thresholds import (
     PAINTING,
     SLOWED_KNOWN,
     SLOWED_PLAIN,
+    STOLEN,
     SWAPPED,
     WAITED,
     Band,
@@ -111,6 +112,25 @@ def _kept_waiting(machine: MachineState, others: float, waited: float) -> Findin
         Evidence("waited", waited, "share"),
         Sentence.KEPT_WAITING,
         {"waited": waited, "others": others, "window": window, "cores": float(machine.cores)},
+    )
+
+
+def stolen(seen: Observation) -> Finding | None:
+    """A host that gives the processor to others; None where nobody counts that."""
+    machine = seen.machine
+    if machine.stolen is None:
+        return None
+    return Finding(
+        DiagnosisKind.STOLEN,
+        STOLEN.judge(machine.stolen),
+        STOLEN.confidence(machine.stolen),
+        Evidence("stolen", machine.stolen, "share"),
+        Sentence.STOLEN,
+        {
+            "stolen": machine.stolen,
+            "others": machine.other_cores or 0.0,
+            "cores": float(machine.cores),
+        },
     )
 
 

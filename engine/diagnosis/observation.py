@@ -103,8 +103,9 @@ class MachineState:
 
     ``other_cores``: cores that other programs kept busy, on average; ``own_cores``: that this
     program kept busy beside the engine. ``waited``: part of the time that the engine was ready to
-    compute and had no core. Frequencies in MHz, the present one under load. ``swapped_in_bytes``:
-    read back from swap meanwhile.
+    compute and had no core. ``stolen``: part of the processor time wanted here that the host of
+    this virtual machine took. Frequencies in MHz, the present one under load.
+    ``swapped_in_bytes``: read back from swap meanwhile.
     """
 
     cores: int
@@ -119,6 +120,7 @@ class MachineState:
     swapped_in_bytes: int = 0
     own_cores: float | None = None
     waited: float | None = None
+    stolen: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

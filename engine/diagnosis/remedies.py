@@ -52,6 +52,7 @@ def _fewer_bytes(seen: Observation) -> Iterator[Remedy]:
     yield from _other_steps(seen, "threads", seen.more_threads)
     line = seen.timeline
     yield from _cores_back(seen)
+    yield from _quiet_host(seen)
     gain = line.guessing_gain
     if gain is not None and gain < 1:
         yield _remedy(seen, "draft", line.decode_ns * (1 - gain), value="off")
@@ -175,6 +176,13 @@ def _quiet_machine(seen: Observation) -> Iterator[Remedy]:
         yield _remedy(seen, "threads", busy * (1 - machine.threads * slowest / fewer), value=fewer)
 
 
+def _quiet_host(seen: Observation) -> Iterator[Remedy]:
+    """The time that the host took, at least: threads that wait for each other lose more."""
+    line = seen.timeline
+    if seen.machine.stolen:
+        yield _remedy(seen, "quiet_host", (line.prefill_ns + line.decode_ns) * seen.machine.stolen)
+
+
 def _native_step(seen: Observation) -> Iterator[Remedy]:
     """Another precision whose layers are one native call."""
     if seen.is_native or seen.step is None:
@@ -193,4 +201,5 @@ _SOURCES: Mapping[DiagnosisKind, tuple[_Source, ...]] = {
     DiagnosisKind.MEMORY_SPILLED: (_fuller_card, _less_swapping),
     DiagnosisKind.THROTTLED: (_full_frequency,),
     DiagnosisKind.CONTENDED: (_quiet_machine,),
+    DiagnosisKind.STOLEN: (_quiet_host,),
 }

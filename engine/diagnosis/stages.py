@@ -75,12 +75,24 @@ def waited_share(seen: Observation) -> float | None:
     return min(1.0, max(0.0, wanted - machine.cores) / max(1, machine.threads))
 
 
+def taken_share(seen: Observation) -> float | None:
+    """What of the time the engine had no core, or one that the host had; None where not known.
+
+    A thread that waits for a core loses nothing to the host meanwhile. Of what the host took this
+    is the least: as if it took all processors at the same moments.
+    """
+    waited, stolen = waited_share(seen), seen.machine.stolen
+    if waited is None or stolen is None:
+        return stolen if waited is None else waited
+    return waited + (1 - waited) * stolen
+
+
 def beside_others(seen: Observation, share: float | None) -> float | None:
     """``share`` of the whole time as a share of that in which the engine had its cores."""
-    waited = waited_share(seen)
-    if share is None or waited is None or waited >= 1:
+    lost = taken_share(seen)
+    if share is None or lost is None or lost >= 1:
         return share
-    return min(1.0, share / (1 - waited))
+    return min(1.0, share / (1 - lost))
 
 
 def decode_host_share(seen: Observation) -> float | None:

@@ -67,12 +67,17 @@ WAITED: Final = Band(0.2, 0.33)
 """Part of the time that the engine was ready and had no core, where the system counts it: what
 OVERCOMMITTED comes to, with a quarter and with half a core missing."""
 
+STOLEN: Final = Band(0.1, 0.2)
+"""Part of the processor time wanted here that the host took. The threads of a step wait for each
+other, and a host seldom takes their processors at the same moment: what two of them lose comes to
+up to twice as much of the step. So 0.2 costs what WAITED asks for, and 0.1 half of it."""
+
 LARGER: Final = Band(0.05, 0.15)
-"""By how much the part of a step that reading takes exceeds the part without a core. Both are
+"""By how much the part of a step that reading takes exceeds the part without a processor. Both are
 measured within some percent; a tenth between them is told apart, a hundredth is not."""
 
 FELT: Final = 0.05
-"""Part of the time without a core from which on it is worth a word."""
+"""Part of the time without a processor from which on it is worth a word."""
 
 SLOWED_PLAIN: Final = Band(0.25, 0.4)
 """What is missing of the processor's highest frequency where nothing else speaks of throttling. With

@@ -9,7 +9,8 @@
                  of the time in which the engine had its cores, if others had them for some of it
 
 A cause counts if its own figure proves it and no other cause's figure might. Two proven causes, or
-one that may be, are "unsure" with both named: a wrong remedy costs more than none.
+one that may be, are "unsure" with both named: a wrong remedy costs more than none. Of the cores that
+other programs took and those that the host took, a clearly larger part counts alone.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,6 +25,7 @@ from engine.diagnosis.causes import (
     painting,
     recomputed,
     spilled,
+    stolen,
     throttled,
 )
 from engine.diagnosis.observation import Observation
@@ -34,6 +36,7 @@ from engine.diagnosis.stages import (
     computing_share,
     reading_share,
     shares_of,
+    taken_share,
     waited_share,
 )
 from engine.diagnosis.thresholds import (
@@ -43,11 +46,13 @@ from engine.diagnosis.thresholds import (
     FELT,
     LARGER,
     LEAST_STEPS,
+    STOLEN,
     WAITED,
 )
 
 _Cause = Callable[[Observation], Finding | None]
-_SLOWED: tuple[_Cause, ...] = (throttled, contended)
+_SLOWED: tuple[_Cause, ...] = (throttled, contended, stolen)
+_TAKEN = frozenset({DiagnosisKind.CONTENDED, DiagnosisKind.STOLEN})  # by others, here or outside
 _STAGES = {
     "queue": (
         DiagnosisKind.QUEUE_BOUND,
@@ -154,14 +159,14 @@ def _may_lack_cores(seen: Observation, found: Diagnosis | None) -> bool:
     """Whether the engine felt a lack of cores, and nothing else may be the cause."""
     if not seen.keeps_cache or seen.offload is not None:
         return False
-    is_felt = (waited_share(seen) or 0.0) >= FELT
+    is_felt = (taken_share(seen) or 0.0) >= FELT
     return is_felt and (found is None or _lacks_cores_at_most(found))
 
 
 def _lacks_cores_at_most(found: Diagnosis) -> bool:
     """Whether nothing is proven, and nothing but a lack of cores is possible."""
-    is_unsure = found.kind is DiagnosisKind.UNSURE
-    return is_unsure and set(found.candidates) == {DiagnosisKind.CONTENDED}
+    is_proven = found.kind is not DiagnosisKind.UNSURE or found.sentence is Sentence.SEVERAL
+    return not is_proven and bool(found.candidates) and _TAKEN.issuperset(found.candidates)
 
 
 def _of_shared_cores(seen: Observation, share: float, reading: float) -> Diagnosis | None:
@@ -169,38 +174,47 @@ def _of_shared_cores(seen: Observation, share: float, reading: float) -> Diagnos
 
     None where most of a step is neither reading nor a lack of cores.
     """
-    waited, machine = waited_share(seen) or 0.0, seen.machine
-    if reading + waited < 0.5:
+    taken = taken_share(seen) or 0.0
+    if reading + taken < 0.5:
         return None
     filled = beside_others(seen, reading) or 0.0
     is_filled = AT_CEILING.judge(filled)
-    if not (is_filled and LARGER.judge(reading - waited)):
+    if not (is_filled and LARGER.judge(reading - taken)):
         maybe = [] if is_filled is False else [DiagnosisKind.DECODE_BOUND]
-        if WAITED.judge(waited) is not False:
+        if WAITED.judge(waited_share(seen) or 0.0) is not False:
             maybe.append(DiagnosisKind.CONTENDED)
-        return _unsure(Sentence.DIVIDED, {"share": reading, "waited": waited}, tuple(maybe))
-    values = {
-        "share": reading,
-        "waited": waited,
-        "others": machine.other_cores or 0.0,
-        "window": machine.own_cores or 0.0,
-        "cores": float(machine.cores),
-    }
+        if STOLEN.judge(seen.machine.stolen or 0.0) is not False:
+            maybe.append(DiagnosisKind.STOLEN)
+        return _unsure(Sentence.DIVIDED, {"share": reading, "waited": taken}, tuple(maybe))
     kind = DiagnosisKind.DECODE_BOUND
+    sentence, values = _beside(seen)
     return Diagnosis(
         kind,
-        Sentence.READING_BESIDE,
-        values,
+        sentence,
+        {"share": reading, **values},
         Evidence("reading_share", reading, "share"),
         remedies_for(kind, seen),
         min(DOMINANT.confidence(share), AT_CEILING.confidence(filled)),
     )
 
 
+def _beside(seen: Observation) -> tuple[Sentence, dict[str, float]]:
+    """What is said beside reading: other programs here, or the host, whichever took more."""
+    waited, machine = waited_share(seen) or 0.0, seen.machine
+    if machine.stolen is not None and machine.stolen > waited:
+        return Sentence.READING_STOLEN, {"stolen": machine.stolen}
+    return Sentence.READING_BESIDE, {
+        "waited": waited,
+        "others": machine.other_cores or 0.0,
+        "window": machine.own_cores or 0.0,
+        "cores": float(machine.cores),
+    }
+
+
 def _choose(seen: Observation, share: float, causes: Iterable[_Cause]) -> Diagnosis | None:
     """The one cause that is proven; unsure where another may be; None where none may be."""
     found = [finding for cause in causes if (finding := cause(seen)) is not None]
-    possible = [finding for finding in found if finding.is_so is not False]
+    possible = _without_lesser(seen, [f for f in found if f.is_so is not False])
     if not possible:
         return None
     (first, *others) = sorted(possible, key=lambda f: f.confidence, reverse=True)
@@ -220,6 +234,22 @@ def _choose(seen: Observation, share: float, causes: Iterable[_Cause]) -> Diagno
         remedies_for(first.kind, seen),
         min(DOMINANT.confidence(share), first.confidence),
     )
+
+
+def _without_lesser(seen: Observation, possible: list[Finding]) -> list[Finding]:
+    """Without what others took here or outside, where the one is proven and clearly more.
+
+    Both are parts of the same time, so they can be compared; no other two causes can.
+    """
+    waited = waited_share(seen) or 0.0
+    more_here = waited - (1 - waited) * (seen.machine.stolen or 0.0)
+    proven = {finding.kind for finding in possible if finding.is_so}
+    lesser = None
+    if DiagnosisKind.CONTENDED in proven and LARGER.judge(more_here):
+        lesser = DiagnosisKind.STOLEN
+    elif DiagnosisKind.STOLEN in proven and LARGER.judge(-more_here):
+        lesser = DiagnosisKind.CONTENDED
+    return [finding for finding in possible if finding.kind is not lesser]
 
 
 def _no_stage(shares: Shares) -> Diagnosis:

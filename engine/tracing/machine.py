@@ -1,6 +1,6 @@
-"""What the machine did while an answer was computed: other programs, frequency, heat, power, swap.
+"""What the machine did while an answer was computed: other programs, its host, frequency, heat, swap.
 
-Every reading may be missing: a virtual machine shows no frequency, a desktop no battery.
+Every reading may be missing: a virtual machine shows no frequency, a desktop no battery or host.
 """
 
 import os
@@ -16,6 +16,7 @@ from engine.devices import physical_cores
 from engine.diagnosis.observation import MachineState
 from engine.metrics import Clock, now_ns
 from engine.tracing.own_threads import core_use, own_threads
+from engine.tracing.processor_time import ProcessorTime, processor_time, time_between
 
 if sys.platform != "win32":
     import resource
@@ -25,6 +26,9 @@ _SLOW = 0.6  # of the highest frequency: where thresholds.py calls a processor t
 _MOST_SPANS = 1_024
 _LEAST_S = 0.1  # processor times come in ticks of 10 ms
 _OTHERS, _SPARE = 0.5, 0.25  # cores: of others that are felt, and idle ones of a full machine
+_STOLEN = (
+    0.25  # cores that the host takes: always one that was wanted, and all threads wait for it
+)
 _PROFILE = Path("/sys/firmware/acpi/platform_profile")
 
 
@@ -39,7 +43,7 @@ class MachineWatch:
         self._clock = clock
         self._process = psutil.Process()
         self._start_ns = clock()
-        self._busy_s, self._own_s = _busy_seconds(), self._own_seconds()
+        self._processors, self._own_s = processor_time(), self._own_seconds()
         self._threads = own_threads()
         self._own_swap = own_swap_bytes()
         self._mhz: list[float] = []
@@ -48,7 +52,8 @@ class MachineWatch:
         self._read_back: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
         self._slow: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
         self._crowded: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
-        self._last_busy_s, self._last_own_s = self._busy_s, self._own_s
+        self._stolen: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
+        self._last_processors, self._last_own_s = self._processors, self._own_s
 
     def sample(self) -> None:
         """Note what has been read back from disk, who had the cores, and the frequency.
@@ -72,29 +77,32 @@ class MachineWatch:
                 self._slow.append(span)
 
     def _note_others(self, span: tuple[int, int]) -> None:
-        """Whether all cores were busy, and others had a good part of one."""
-        busy, own = _busy_seconds(), self._own_seconds()
+        """Whether others had a good part of a core: of cores that were all busy, or the host."""
+        now, own = processor_time(), self._own_seconds()
         wall = (span[1] - span[0]) / 1e9
-        all_cores = busy - self._last_busy_s
-        others = all_cores - (own - self._last_own_s)
-        self._last_busy_s, self._last_own_s = busy, own
+        passed = time_between(self._last_processors, now)
+        others = passed.busy_s - (own - self._last_own_s)
+        self._last_processors, self._last_own_s = now, own
         if wall < _LEAST_S:
             return
-        if others >= _OTHERS * wall and all_cores >= (physical_cores() - _SPARE) * wall:
+        if others >= _OTHERS * wall and passed.wanted_s >= (physical_cores() - _SPARE) * wall:
             self._crowded.append(span)
+        if passed.stolen_s is not None and passed.stolen_s >= _STOLEN * wall:
+            self._stolen.append(span)
 
     def spans(self) -> dict[StallCause, tuple[tuple[int, int], ...]]:
-        """Between which samples the process read memory back, had to share, and found cores slow."""
+        """Between which samples the process read memory back, had to share, or found cores slow."""
         return {
             StallCause.MEMORY: tuple(self._read_back),
             StallCause.THROTTLED: tuple(self._slow),
+            StallCause.STOLEN: tuple(self._stolen),
             StallCause.OTHERS: tuple(self._crowded),
         }
 
     def state(self, threads: int) -> MachineState:
         """Everything since the watch was made, for an engine of ``threads``."""
         wall = (self._clock() - self._start_ns) / 1e9
-        busy = _busy_seconds() - self._busy_s
+        passed = time_between(self._processors, processor_time())
         own = self._own_seconds() - self._own_s
         use = core_use(self._threads, own_threads(), wall if wall >= _LEAST_S else 0.0, threads)
         temperature, limit = _hottest()
@@ -102,7 +110,7 @@ class MachineWatch:
         return MachineState(
             cores=physical_cores(),
             threads=threads,
-            other_cores=max(0.0, busy - own) / wall if wall >= _LEAST_S else None,
+            other_cores=max(0.0, passed.busy_s - own) / wall if wall >= _LEAST_S else None,
             own_cores=use.rest_cores,
             waited=use.engine_waited,
             mhz_now=sum(self._mhz) / len(self._mhz) if self._mhz else None,
@@ -112,6 +120,7 @@ class MachineWatch:
             is_on_battery=battery,
             is_saving_power=_saves_power(),
             swapped_in_bytes=max(0, self._own_swap - own_swap_bytes()),
+            stolen=_stolen_share(passed),
         )
 
     def _own_seconds(self) -> float:
@@ -137,14 +146,11 @@ def disk_faults() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_majflt
 
 
-def _busy_seconds() -> float:
-    """Core seconds of all programs since the machine started."""
-    times = psutil.cpu_times()
-    # what a virtual machine's host takes ("steal") stays in: that core is busy for somebody else
-    idle = times.idle + getattr(times, "iowait", 0.0)
-    # guests are counted among user and nice, too
-    twice = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
-    return float(sum(times) - idle - twice)
+def _stolen_share(passed: ProcessorTime) -> float | None:
+    """What the host took of the time that processors were wanted; the idle ones lost nothing."""
+    if passed.stolen_s is None or passed.wanted_s < _LEAST_S:
+        return None
+    return passed.stolen_s / passed.wanted_s
 
 
 def _hottest() -> tuple[float | None, float | None]:

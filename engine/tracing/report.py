@@ -135,6 +135,7 @@ def _machine_use(state: MachineState) -> MachineUse:
         is_saving_power=state.is_saving_power,
         own_cores=state.own_cores,
         waited=state.waited,
+        stolen=state.stolen,
     )
 
 

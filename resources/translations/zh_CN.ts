@@ -68,6 +68,10 @@
       <translation>{n} 个 token 的提示：{ms} ms</translation>
     </message>
     <message>
+      <source>A quieter host: pause other virtual machines on it, or give this one processors of its own</source>
+      <translation>换更空闲的宿主机：暂停其上的其他虚拟机，或为本虚拟机分配独占的处理器</translation>
+    </message>
+    <message>
       <source>A small model…</source>
       <translation>小模型…</translation>
     </message>
@@ -586,6 +590,10 @@
     <message>
       <source>Each token waits for memory: reading the weights and the cache takes {share:.0%} of its time at this machine's ceiling. For {waited:.0%} of it the engine had no core: other programs kept {others:.1f} of {cores:.0f} busy, and this window {window:.1f}.</source>
       <translation>每个 token 都在等内存：按本机实测上限，读取权重和缓存就占去 {share:.0%} 的时间。另有 {waited:.0%} 的时间引擎分不到核心：{cores:.0f} 个核心中，其他程序占了 {others:.1f} 个，本窗口占了 {window:.1f} 个。</translation>
+    </message>
+    <message>
+      <source>Each token waits for memory: reading the weights and the cache takes {share:.0%} of its time at this machine's ceiling. The host of this virtual machine took {stolen:.0%} of the processor time.</source>
+      <translation>每个 token 都在等内存：按本机实测上限，读取权重和缓存就占去 {share:.0%} 的时间。另有 {stolen:.0%} 的处理器时间被本虚拟机的宿主机拿走。</translation>
     </message>
     <message>
       <source>Edit message</source>
@@ -1992,6 +2000,10 @@
       <translation>系统提示</translation>
     </message>
     <message>
+      <source>Taken by the host</source>
+      <translation>被宿主机拿走</translation>
+    </message>
+    <message>
       <source>Takes effect when the model is loaded again.</source>
       <translation>重新加载模型后生效。</translation>
     </message>
@@ -2098,6 +2110,10 @@
     <message>
       <source>The folder {folder} cannot be used ({reason}). What has arrived is kept. Choose another folder.</source>
       <translation>文件夹 {folder} 无法使用（{reason}）。已下载的部分会保留。请换一个文件夹。</translation>
+    </message>
+    <message>
+      <source>The host of this virtual machine took {stolen:.0%} of the processor time; other programs in it kept {others:.1f} of {cores:.0f} cores busy.</source>
+      <translation>本虚拟机的宿主机拿走了 {stolen:.0%} 的处理器时间；虚拟机内的 {cores:.0f} 个核心中，其他程序占了 {others:.1f} 个。</translation>
     </message>
     <message>
       <source>The hub cannot be reached ({reason}). What has arrived is kept. Check the connection and try again.</source>
@@ -2562,6 +2578,10 @@
     <message>
       <source>Views of the inspector</source>
       <translation>检视器的各个视图</translation>
+    </message>
+    <message>
+      <source>Virtual machine slowed by its host</source>
+      <translation>虚拟机被宿主机拖慢</translation>
     </message>
     <message>
       <source>Vocabulary</source>
@@ -3104,6 +3124,10 @@
       <translation>的 token 时间在读取（按本机上限）</translation>
     </message>
     <message>
+      <source>of the processor time was taken by the host of this virtual machine</source>
+      <translation>的处理器时间被本虚拟机的宿主机拿走</translation>
+    </message>
+    <message>
       <source>of the time is work around the model</source>
       <translation>的时间是模型之外的工作</translation>
     </message>
@@ -3302,6 +3326,10 @@
     <message>
       <source>the graphics card</source>
       <translation>显卡</translation>
+    </message>
+    <message>
+      <source>the host of this virtual machine had the processor</source>
+      <translation>处理器被本虚拟机的宿主机占用</translation>
     </message>
     <message>
       <source>the mean: steps give several tokens at once</source>
@@ -3802,6 +3830,10 @@
     <message>
       <source>{sentence} Possible: {names}.</source>
       <translation>{sentence}可能是：{names}。</translation>
+    </message>
+    <message>
+      <source>{share} of the processor time</source>
+      <translation>{share} 的处理器时间</translation>
     </message>
     <message>
       <source>{share} of the time</source>

@@ -17,6 +17,7 @@ def kind_words(kind: DiagnosisKind) -> str:
         DiagnosisKind.THROTTLED: tr("Processor throttled"),
         DiagnosisKind.PAINT_BOUND: tr("Paint-bound"),
         DiagnosisKind.CONTENDED: tr("Other programs compute"),
+        DiagnosisKind.STOLEN: tr("Virtual machine slowed by its host"),
         DiagnosisKind.UNSURE: tr("Unsure"),
     }
     return words[kind]
@@ -47,6 +48,7 @@ def evidence_words(evidence: Evidence | None) -> tuple[str, str]:
         "frequency": tr("is the processor's frequency under load"),
         "other_cores": tr("cores busy with other programs"),
         "waited": tr("of the time the engine had no core"),
+        "stolen": tr("of the processor time was taken by the host of this virtual machine"),
         "host": tr("of the time is work around the model"),
         "lost_tokens": tr("tokens computed a second time"),
         "recomputed_tokens": tr("tokens computed anew for each token"),
@@ -87,6 +89,10 @@ def remedy_words(remedy: Remedy) -> str:
         "draft": tr("No guessing ahead"),
         "power": tr("Full processor speed: plug it in, choose a faster power mode, let it cool"),
         "other_programs": tr("Close other programs that compute"),
+        "quiet_host": tr(
+            "A quieter host: pause other virtual machines on it, or give this one processors of "
+            "its own"
+        ),
     }
     return words.get(remedy.key, remedy.key)
 

@@ -26,7 +26,7 @@ _COLD = frozenset(
 )
 _REUSING = frozenset({"prefix_cache", "kv_budget_mib", "keep_cache"})
 _DECODING = frozenset({"kv", "kv_cache", "draft", "gpu_budget_mib"})
-_SLOWED = frozenset({DiagnosisKind.THROTTLED, DiagnosisKind.CONTENDED})
+_SLOWED = frozenset({DiagnosisKind.THROTTLED, DiagnosisKind.CONTENDED, DiagnosisKind.STOLEN})
 
 
 class Measure(Enum):

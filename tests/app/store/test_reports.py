@@ -74,6 +74,16 @@ def test_what_has_a_default_may_be_missing():
     assert decode_report(changed(forget)) == replace(REPORT, paint=None)
 
 
+def test_a_report_from_before_the_host_was_watched_is_read():
+    told = replace(REPORT, machine=replace(REPORT.machine, stolen=0.24))
+    assert decode_report(encode_report(told)) == told
+
+    def forget(values):
+        assert values["machine"].pop("stolen") is None
+
+    assert decode_report(changed(forget)) == REPORT
+
+
 @pytest.mark.parametrize(
     "change",
     [

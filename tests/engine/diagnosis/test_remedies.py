@@ -148,6 +148,18 @@ def test_what_others_had_of_the_time_without_a_core() -> None:
     assert not remedies_for(DiagnosisKind.DECODE_BOUND, replace(seen, machine=alone))
 
 
+def test_what_the_host_had_of_the_time() -> None:
+    line = make_timeline(prefill=1_000, decode=1_000)
+    machine = MachineState(2, 2, other_cores=0.0, stolen=0.25)
+    seen = make_seen(line, reading=0.5, machine=machine, other_weights={})
+    for kind in (DiagnosisKind.STOLEN, DiagnosisKind.DECODE_BOUND):
+        (remedy,) = remedies_for(kind, seen)
+        assert (remedy.key, remedy.value, remedy.saved_ns) == ("quiet_host", None, 500 * MS)
+    for nothing in (0.0, None):
+        alone = replace(seen, machine=replace(machine, stolen=nothing))
+        assert not remedies_for(DiagnosisKind.STOLEN, alone)
+
+
 def test_a_native_step_instead_of_layers_one_by_one() -> None:
     slow = replace(STEP, overhead_s=6e-3)
     seen = make_seen(

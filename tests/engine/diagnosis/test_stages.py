@@ -13,6 +13,7 @@ from engine.diagnosis.stages import (
     prefill_host_share,
     reading_share,
     shares_of,
+    taken_share,
     waited_share,
 )
 from tests.helpers.observations import MS, make_seen, make_timeline
@@ -61,6 +62,20 @@ def test_waiting_for_a_core() -> None:
     assert waited_share(seen) is None
     assert beside_others(seen, 0.6) == 0.6
     assert beside_others(counted, None) is None
+
+
+def test_time_that_others_had_here_and_outside() -> None:
+    seen = make_seen(make_timeline(), reading=0.6)
+    assert taken_share(seen) is None
+    inside = replace(seen, machine=MachineState(2, 2, other_cores=1.0, waited=0.2))
+    assert taken_share(inside) == 0.2
+    outside = replace(seen, machine=MachineState(2, 2, stolen=0.25))
+    assert taken_share(outside) == 0.25
+    assert beside_others(outside, 0.6) == pytest.approx(0.8)
+    # what waits for a core has none that could be taken
+    both = replace(seen, machine=MachineState(2, 2, other_cores=1.0, waited=0.2, stolen=0.25))
+    assert taken_share(both) == pytest.approx(0.4)
+    assert beside_others(both, 0.3) == pytest.approx(0.5)
 
 
 def test_what_was_not_measured_has_no_share() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.api import CacheMiss, DiagnosisKind, MissKind, Sentence
+from engine.api import CacheMiss, DiagnosisKind, Evidence, MissKind, Sentence
 from engine.diagnosis.observation import MachineState, Observation, Offload
 from engine.diagnosis.verdict import diagnose
 from tests.helpers.observations import MS, make_seen, make_timeline
@@ -20,10 +20,11 @@ QUEUE, MISS, SPILLED = (
     DiagnosisKind.CACHE_MISS,
     DiagnosisKind.MEMORY_SPILLED,
 )
-THROTTLED, PAINT, CONTENDED, UNSURE = (
+THROTTLED, PAINT, CONTENDED, STOLEN, UNSURE = (
     DiagnosisKind.THROTTLED,
     DiagnosisKind.PAINT_BOUND,
     DiagnosisKind.CONTENDED,
+    DiagnosisKind.STOLEN,
     DiagnosisKind.UNSURE,
 )
 LONG_PROMPT: dict[str, Any] = {"prefill": 8_000, "decode": 200, "tokens": 8, "prompt": 4_000}
@@ -49,6 +50,20 @@ def _beside(
     """Decode on two cores that other programs and the window take part of."""
     machine = _machine(other_cores=others, own_cores=window, waited=waited)
     return make_seen(make_timeline(**line), reading=reading, machine=machine)
+
+
+def _virtual(
+    reading: float | None, stolen: float, *, waited: float = 0.02, others: float = 0.1, **line: Any
+) -> Observation:
+    """Decode on two cores of a virtual machine whose host gives part of their time to others."""
+    machine = _machine(other_cores=others, own_cores=0.1, waited=waited, stolen=stolen)
+    return make_seen(make_timeline(**line), reading=reading, machine=machine)
+
+
+def _read_virtual(computing: float, stolen: float) -> Observation:
+    """The same while a long prompt is read."""
+    seen = _read_beside(computing, 0.02)
+    return replace(seen, machine=replace(seen.machine, stolen=stolen))
 
 
 def _read_beside(computing: float, waited: float) -> Observation:
@@ -194,6 +209,30 @@ SITUATIONS: dict[str, tuple[Observation, DiagnosisKind]] = {
     "a prompt at its ceiling with the cores it had": (_read_beside(0.42, 0.25), PREFILL),
     "a prompt far from it, and some waiting": (_read_beside(0.2, 0.25), UNSURE),
     "a prompt without a core for half the time": (_read_beside(0.3, 0.5), CONTENDED),
+    # a virtual machine's host takes the processors
+    "15 tokens a second, and 3.8 of 16 core seconds taken": (_virtual(0.17, 0.2375), STOLEN),
+    "half the time taken": (_virtual(0.3, 0.5), STOLEN),
+    "a fifth of the time taken, without ceilings": (_virtual(None, 0.2), STOLEN),
+    "some of the time taken, far from the ceiling": (_virtual(0.3, 0.15), UNSURE),
+    "half the ceiling, and some of the time taken": (_virtual(0.52, 0.15), DECODE),
+    "nearly half the ceiling, and some of the time taken": (_virtual(0.48, 0.15), UNSURE),
+    "hardly any time taken": (_virtual(0.3, 0.04), UNSURE),
+    "a host that tells, and takes nothing": (_virtual(0.8, 0.0), DECODE),
+    "at the ceiling all the same": (_virtual(0.62, 0.25), DECODE),
+    "the host outside, and others inside": (_virtual(0.2, 0.4, waited=0.35), UNSURE),
+    "others inside, and a little the host": (_virtual(0.2, 0.15, waited=0.45), CONTENDED),
+    "the host outside, and a little others": (_virtual(0.2, 0.5, waited=0.21), STOLEN),
+    "the host outside, and a slow processor": (
+        _slow(stolen=0.25, mhz_now=1_500, mhz_max=3_500),
+        UNSURE,
+    ),
+    "the host outside, and every token anew": (
+        make_seen(make_timeline(), reading=0.1, keeps_cache=False, machine=_machine(stolen=0.3)),
+        MISS,
+    ),
+    "a prompt of which the host takes a quarter": (_read_virtual(0.2, 0.25), STOLEN),
+    "a prompt of which it takes less": (_read_virtual(0.2, 0.15), UNSURE),
+    "a prompt at its ceiling in the time it had": (_read_virtual(0.45, 0.15), PREFILL),
     # nothing is proven
     "prompt and answer alike": (make_seen(make_timeline(prefill=1_000)), UNSURE),
     "a third each": (make_seen(make_timeline(queue=1_000, prefill=1_000)), UNSURE),
@@ -315,6 +354,47 @@ def test_more_waiting_never_turns_back(waited: float) -> None:
         assert order.index(kinds[0]) <= order.index(kinds[1])
     else:
         assert kinds[0] is UNSURE
+
+
+def test_what_the_host_takes_is_said_with_its_number() -> None:
+    found = diagnose(SITUATIONS["15 tokens a second, and 3.8 of 16 core seconds taken"][0])
+    assert found.text == (
+        "The host of this virtual machine took 24% of the processor time; other programs in it "
+        "kept 0.1 of 2 cores busy."
+    )
+    assert found.evidence == Evidence("stolen", 0.2375, "share")
+    assert [(remedy.key, remedy.value) for remedy in found.remedies] == [("quiet_host", None)]
+    beside = diagnose(SITUATIONS["half the ceiling, and some of the time taken"][0])
+    assert beside.text.endswith("The host of this virtual machine took 15% of the processor time.")
+    assert "quiet_host" in {remedy.key for remedy in beside.remedies}
+
+
+def test_what_the_host_may_be_the_cause_of_is_named() -> None:
+    both = diagnose(SITUATIONS["the host outside, and others inside"][0])
+    assert (both.sentence, set(both.candidates)) == (Sentence.SEVERAL, {CONTENDED, STOLEN})
+    some = diagnose(SITUATIONS["some of the time taken, far from the ceiling"][0])
+    assert (some.sentence, some.candidates) == (Sentence.ONE_UNPROVEN, (STOLEN,))
+    near = diagnose(SITUATIONS["nearly half the ceiling, and some of the time taken"][0])
+    assert (near.sentence, near.candidates) == (Sentence.DIVIDED, (DECODE, STOLEN))
+    assert diagnose(SITUATIONS["hardly any time taken"][0]).candidates == ()
+
+
+def test_who_had_more_of_the_cores_is_named_beside_reading() -> None:
+    inside = diagnose(_virtual(0.5, 0.1, waited=0.15, others=0.4))
+    assert (inside.kind, inside.sentence) == (DECODE, Sentence.READING_BESIDE)
+    outside = diagnose(_virtual(0.5, 0.15, waited=0.1, others=0.4))
+    assert (outside.kind, outside.sentence) == (DECODE, Sentence.READING_STOLEN)
+
+
+@pytest.mark.parametrize("reading", [0.1, 0.3, 0.45, 0.5, 0.55, 0.59])
+def test_more_that_is_taken_never_turns_back(reading: float) -> None:
+    """From where nothing explains the rest on: first nobody knows, then reading, then the host."""
+    kinds = [diagnose(_virtual(reading, 0.01 * step, waited=0.0)).kind for step in range(90)]
+    order = [UNSURE, DECODE, UNSURE, STOLEN]
+    turns = [kind for at, kind in enumerate(kinds) if at == 0 or kind is not kinds[at - 1]]
+    steps = iter(order)
+    assert all(kind in steps for kind in turns), turns
+    assert turns[-1] is STOLEN
 
 
 def test_loading_is_nobodys_bound() -> None:

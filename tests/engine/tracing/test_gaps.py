@@ -41,7 +41,10 @@ def test_a_stall_has_the_cause_that_covers_it(more, collections, cause) -> None:
     assert found == [Stall(6, 50 * MS, 150 * MS, cause)]
 
 
-@pytest.mark.parametrize("cause", [StallCause.MEMORY, StallCause.THROTTLED, StallCause.OTHERS])
+@pytest.mark.parametrize(
+    "cause",
+    [StallCause.MEMORY, StallCause.THROTTLED, StallCause.STOLEN, StallCause.OTHERS],
+)
 def test_the_machine_can_be_the_cause(cause) -> None:
     (stall,) = find_stalls(_trace(LATE), {cause: ((60 * MS, 190 * MS),)})
     assert stall.cause is cause

@@ -8,20 +8,28 @@ import pytest
 from engine.api import StallCause
 from engine.tracing import machine
 from engine.tracing.machine import MachineWatch, own_swap_bytes
+from engine.tracing.processor_time import ProcessorTime
 
 
 class _Times:
-    """Clock, processor times and own times that a test sets."""
+    """Clock, processor times and own times that a test sets; ``stolen`` None: not counted."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_ns, self.busy, self.own = 0, 0.0, 0.0
-        monkeypatch.setattr(machine, "_busy_seconds", lambda: self.busy)
+        self.stolen: float | None = None
+        monkeypatch.setattr(
+            machine, "processor_time", lambda: ProcessorTime(self.busy, self.stolen)
+        )
         monkeypatch.setattr(MachineWatch, "_own_seconds", lambda _watch: self.own)
 
-    def pass_by(self, seconds: float, *, busy: float, own: float) -> None:
+    def pass_by(
+        self, seconds: float, *, busy: float, own: float, stolen: float | None = None
+    ) -> None:
         self.now_ns += round(seconds * 1e9)
         self.busy += busy
         self.own += own
+        if stolen is not None:
+            self.stolen = (self.stolen or 0.0) + stolen
 
 
 @pytest.fixture
@@ -56,6 +64,53 @@ def test_others_are_felt_where_no_core_is_free(times, monkeypatch, busy, own, is
     watch.sample()
     expected = ((0, 1_000_000_000),) if is_crowded else ()
     assert watch.spans()[StallCause.OTHERS] == expected
+
+
+def test_what_the_host_takes_is_of_the_time_that_was_wanted(times) -> None:
+    times.stolen = 900.0  # long before
+    watch = MachineWatch(lambda: times.now_ns)
+    times.pass_by(8, busy=12.2, own=11.4, stolen=3.8)
+    state = watch.state(threads=2)
+    assert state.stolen == pytest.approx(0.2375)
+    assert state.other_cores == pytest.approx(0.1)  # the host is no program of this machine
+    times.pass_by(8, busy=12.2, own=11.4, stolen=0.0)
+    assert watch.state(threads=2).stolen == pytest.approx(3.8 / 28.2)
+
+
+def test_a_host_that_tells_nothing_took_nobody_knows_what(times) -> None:
+    watch = MachineWatch(lambda: times.now_ns)
+    times.pass_by(8, busy=12, own=11)
+    watch.sample()
+    assert watch.state(threads=2).stolen is None
+    assert watch.spans()[StallCause.STOLEN] == ()
+
+
+def test_a_moment_says_nothing_of_the_host(times) -> None:
+    times.stolen = 900.0
+    watch = MachineWatch(lambda: times.now_ns)
+    times.pass_by(5, busy=0.05, own=0.01, stolen=0.01)
+    assert watch.state(threads=2).stolen is None
+
+
+@pytest.mark.parametrize(
+    ("stolen", "busy", "causes"),
+    [
+        (0.3, 1.0, {StallCause.STOLEN}),
+        (0.2, 1.0, set()),
+        (0.3, 1.6, {StallCause.STOLEN, StallCause.OTHERS}),
+    ],
+)
+def test_the_host_is_felt_where_it_takes_a_part_of_a_core(
+    times, monkeypatch, stolen, busy, causes
+) -> None:
+    monkeypatch.setattr(machine, "physical_cores", lambda: 2)
+    watch = MachineWatch(lambda: times.now_ns)
+    times.pass_by(1, busy=busy, own=1.0, stolen=stolen)
+    watch.sample()
+    times.pass_by(0.01, busy=0.0, own=0.0, stolen=0.02)  # too short to tell
+    watch.sample()
+    found = watch.spans()
+    assert {cause for cause in found if found[cause] == ((0, 1_000_000_000),)} == causes
 
 
 def test_frequencies_are_those_of_the_busiest_core(times, monkeypatch) -> None:

@@ -172,10 +172,11 @@ def test_spans_and_paints_count_from_send_and_only_while_it_was_made() -> None:
 
 
 def test_what_the_machine_did() -> None:
-    state = MachineState(4, 3, 0.5, 2_100.0, 3_200.0, 71.0, 100.0, True, False, 5, 0.1, 0.2)
+    state = MachineState(4, 3, 0.5, 2_100.0, 3_200.0, 71.0, 100.0, True, False, 5, 0.1, 0.2, 0.3)
     found = report(TRACE, LINE, INFO, _Costs(), replace(AROUND, machine=state))
     assert found.machine == MachineUse(
-        4, 3, 0.5, 2_100.0, 3_200.0, 71.0, 100.0, True, False, 0.1, 0.2
+        4, 3, 0.5, 2_100.0, 3_200.0, 71.0, 100.0, True, False, 0.1, 0.2, 0.3
     )
     assert found.mean_mhz == 2_100.0
     assert report_json(found)["machine"]["other_cores"] == 0.5
+    assert report_json(found)["machine"]["stolen"] == 0.3

@@ -19,7 +19,7 @@ from ui.theme import RESOURCES
 
 PLACES = (
     "ms share delay lost computed known now most others cores threads tokens queue prefill decode "
-    "waited window"
+    "waited window stolen"
 )
 VALUES = dict.fromkeys(PLACES.split(), 0.5)
 
@@ -54,6 +54,7 @@ def test_unsure_names_what_it_could_not_choose_from():
         (Evidence("frequency", 2_100.0, "mhz"), "2,100 MHz"),
         (Evidence("other_cores", 1.75, "cores"), "1.8"),
         (Evidence("waited", 0.38, "share"), "38%"),
+        (Evidence("stolen", 0.2375, "share"), "24%"),
         (Evidence("lost_tokens", 2_310.0, "tokens"), "2,310"),
     ],
 )
@@ -81,6 +82,7 @@ def test_without_evidence_there_is_no_number():
         ("draft", "off", "No guessing ahead"),
         ("power", None, "Full processor speed"),
         ("other_programs", None, "Close other programs"),
+        ("quiet_host", None, "A quieter host: pause other virtual machines"),
     ],
 )
 def test_every_remedy_says_what_to_change(key, value, words):

@@ -145,6 +145,7 @@ def cause_words(cause: StallCause) -> str:
         StallCause.COLLECTOR: tr("Python collected garbage"),
         StallCause.MEMORY: tr("parts of the program were read back from the disk"),
         StallCause.THROTTLED: tr("the processor ran below its speed"),
+        StallCause.STOLEN: tr("the host of this virtual machine had the processor"),
         StallCause.OTHERS: tr("other programs had the processor"),
         StallCause.UNKNOWN: tr("cause not known"),
     }

@@ -51,7 +51,7 @@ def _power(use: MachineUse) -> str:
 
 
 def _beside(use: MachineUse) -> list[tuple[str, str]]:
-    """What the window took, and what the engine lost by all of it; nothing where that is not known."""
+    """What the window and the host took, and what the engine lost; nothing where not known."""
     rows = []
     if use.own_cores is not None:
         words = tr("{n} of {cores} cores busy", n=f"{use.own_cores:.2f}", cores=use.cores)
@@ -60,6 +60,9 @@ def _beside(use: MachineUse) -> list[tuple[str, str]]:
         rows.append(
             (tr("No core for the engine"), tr("{share} of the time", share=f"{use.waited:.0%}"))
         )
+    if use.stolen is not None:
+        words = tr("{share} of the processor time", share=f"{use.stolen:.0%}")
+        rows.append((tr("Taken by the host"), words))
     return rows
 
 

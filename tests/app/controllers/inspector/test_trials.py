@@ -36,6 +36,7 @@ def diagnosis(kind):
         (DiagnosisKind.MEMORY_SPILLED, "gpu_budget_mib", Measure.DECODE),
         (DiagnosisKind.QUEUE_BOUND, "max_streams", Measure.FIRST_TOKEN),
         (DiagnosisKind.CONTENDED, "threads", Measure.DECODE),
+        (DiagnosisKind.STOLEN, "threads", Measure.DECODE),
     ],
 )
 def test_a_remedy_is_measured_by_what_it_works_on(kind, key, measure):

@@ -29,6 +29,15 @@ def test_what_the_window_takes_and_what_the_engine_loses():
     assert rows["No core for the engine"] == "17% of the time"
 
 
+def test_what_the_host_of_a_virtual_machine_takes():
+    rows = dict(doing_rows(MachineUse(2, 2, 0.1, stolen=0.2375)))
+    assert rows["Taken by the host"] == "24% of the processor time"
+    assert dict(doing_rows(MachineUse(2, 2, 0.1, stolen=0.0)))["Taken by the host"].startswith(
+        "0%"
+    )
+    assert "Taken by the host" not in dict(doing_rows(MachineUse(2, 2, 0.1)))
+
+
 def test_a_silent_system():
     rows = dict(doing_rows(MachineUse(2, 2)))
     silent = [name for name, words in rows.items() if words == "the system does not say"]
