@@ -10,7 +10,7 @@ the table of a window, blocks that no query can look back on any more are the nu
 Knows no request; ``engine.kv.manager`` asks all groups together.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -97,6 +97,14 @@ class GroupUse:
     num_blocks: int
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Blocks of a group that may be taken, ``given_back`` (their owners close before) included."""
+
+    num_blocks: int
+    given_back: Collection[int] = ()
+
+
 class BlockGroup:
     """One pool, and its index where ``has_prefix``. Blocks are counted without the null block."""
 
@@ -118,6 +126,26 @@ class BlockGroup:
             return _UNLIMITED
         return self.pool.num_blocks * self._size
 
+    @property
+    def use(self) -> GroupUse:
+        """How its blocks are used."""
+        pool = self.pool
+        return GroupUse(
+            self.num_layers, self.window, pool.num_live, pool.num_cached, pool.num_blocks
+        )
+
+    def num_filled(self, tables: Iterable[tuple[BlockTable, int]]) -> int:
+        """Computed tokens in blocks of ``tables`` (each with how many it has), each block once."""
+        filled: dict[int, int] = {}
+        for table, num_computed in tables:
+            left = num_computed - table.first * self._size
+            for block in table.blocks[table.first :]:
+                if left <= 0:
+                    break
+                filled[block] = max(filled.get(block, 0), min(left, self._size))
+                left -= self._size
+        return sum(filled.values())
+
     def first_seen(self, position: int) -> int:
         """Index of the first block that a query at ``position``, or after it, looks back on."""
         return max(0, position - self.window + 1) // self._size if self.window else 0
@@ -134,6 +162,19 @@ class BlockGroup:
         """Blocks it will hold beside those it has, step by step up to ``num_tokens`` tokens."""
         missing = self.num_missing(table, num_tokens)
         return min(missing, max(0, self._most - (len(table.blocks) - table.first)))
+
+    def room(
+        self,
+        spare: int,
+        growing: Iterable[tuple[BlockTable, int]],
+        before: Iterable[int],
+        without: Sequence[BlockTable],
+    ) -> Room:
+        """What is left for a new table, see ``KVManager.find_place``."""
+        taken = spare + sum(map(self.most_blocks, before))
+        taken += sum(self.num_wanted(table, count) for table, count in growing)
+        given_back = self.only_owned_by(without)
+        return Room(self.pool.num_available + len(given_back) - taken, given_back)
 
     def grow(self, table: BlockTable, num_tokens: int, room: int) -> bool:
         """Take the blocks that are missing; False, with nothing changed, when there are too few.

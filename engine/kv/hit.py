@@ -10,12 +10,12 @@ the query after it looks back on. The longest beginning on which all agree is a 
 What is behind its last full block (its tail) is shared by a copy, see ``engine.kv.prefix``.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from engine.kv.block_pool import NULL
-from engine.kv.group import SLACK, BlockGroup
+from engine.kv.group import SLACK, BlockGroup, Room
 from engine.kv.prefix import Tail
 
 # Fewer tokens than these are computed rather than copied: most texts begin with the same two.
@@ -45,14 +45,6 @@ class Hit:
         """Of these the ones that would be in its table."""
         has_whole = bool(self.tails) and self.tails[group].is_whole
         return len(self.blocks[group]) - self.firsts[group] + has_whole
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """Blocks of a group that may be taken, ``given_back`` (their owners close before) included."""
-
-    num_blocks: int
-    given_back: Collection[int] = ()
 
 
 def has_place(

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.config import LayerGroup
-from engine.kv.group import BlockGroup, BlockTable, GroupUse, WindowTable
-from engine.kv.hit import Hit, Room, find_hit, has_place
+from engine.kv.group import BlockGroup, BlockTable, GroupUse, Room, WindowTable
+from engine.kv.hit import Hit, find_hit, has_place
 
 
 def ignore_blocks(_blocks: Sequence[int]) -> None:
@@ -74,6 +74,7 @@ class KVManager:
         )
         self._on_free = on_free
         self._sequences: dict[str, _Sequence] = {}
+        self._num_live_tokens: int | None = 0  # None: tables have changed since they were counted
 
     @property
     def has_prefix_cache(self) -> bool:
@@ -108,30 +109,14 @@ class KVManager:
     @property
     def uses(self) -> tuple[GroupUse, ...]:
         """How the blocks of each group are used."""
-        return tuple(
-            GroupUse(
-                group.num_layers,
-                group.window,
-                group.pool.num_live,
-                group.pool.num_cached,
-                group.pool.num_blocks,
-            )
-            for group in self.groups
-        )
+        return tuple(group.use for group in self.groups)
 
     @property
     def num_live_tokens(self) -> int:
         """Computed tokens in live blocks of the first group, shared ones counted once."""
-        filled: dict[int, int] = {}
-        for sequence in self._sequences.values():
-            table = sequence.tables[0]
-            left = sequence.num_computed - table.first * self._block_size
-            for block in table.blocks[table.first :]:
-                if left <= 0:
-                    break
-                filled[block] = max(filled.get(block, 0), min(left, self._block_size))
-                left -= self._block_size
-        return sum(filled.values())
+        if self._num_live_tokens is None:
+            self._num_live_tokens = self._count_live_tokens()
+        return self._num_live_tokens
 
     def num_reusable(self, num_shared: int) -> int:
         """How many of ``num_shared`` tokens, computed before, a request could find at best."""
@@ -152,7 +137,7 @@ class KVManager:
 
     # ------------------------------------------------------------------ what would fit
 
-    def can_allocate(
+    def find_place(
         self,
         token_ids: Sequence[int],
         *,
@@ -161,30 +146,28 @@ class KVManager:
         growing: Iterable[tuple[str, int]] = (),
         before: Iterable[int] = (),
         without: Collection[str] = (),
-    ) -> bool:
-        """Whether a new request of ``token_ids`` could own blocks for ``num_tokens`` tokens now.
+    ) -> Hit | None:
+        """What is cached of ``token_ids``, for a new request of ``num_tokens`` tokens.
 
-        There must stay available, in each group: ``spare`` blocks, what each of the ``growing``
-        requests needs for its tokens, and what requests of ``before`` tokens need. ``without``:
-        requests whose tables would be closed before.
+        None where it could not own blocks for them now. There must stay available, in each group:
+        ``spare`` blocks, what each of the ``growing`` requests needs for its tokens, and what
+        requests of ``before`` tokens need. ``without``: requests whose tables would be closed
+        before. Valid until the next change of any table.
         """
         growing, before = list(growing), list(before)
         rooms: list[Room] = []
         for index, group in enumerate(self.groups):
-            taken = spare + sum(map(group.most_blocks, before))
-            taken += sum(
-                group.num_wanted(self._sequences[request_id].tables[index], count)
-                for request_id, count in growing
-            )
-            given_back = group.only_owned_by([self._sequences[r].tables[index] for r in without])
-            rooms.append(Room(group.pool.num_available + len(given_back) - taken, given_back))
+            tables = [(self._sequences[name].tables[index], count) for name, count in growing]
+            closed = [self._sequences[name].tables[index] for name in without]
+            rooms.append(group.room(spare, tables, before, closed))
         hit = self._find(token_ids)
         if has_place(self.groups, hit, num_tokens, rooms):
-            return True
+            return hit
+        if not hit.tails:
+            return None
         # the source of a copy need not be held where none is made
-        return bool(hit.tails) and has_place(
-            self.groups, self._find(token_ids, with_tail=False), num_tokens, rooms
-        )
+        hit = self._find(token_ids, with_tail=False)
+        return hit if has_place(self.groups, hit, num_tokens, rooms) else None
 
     def can_append(
         self, request_id: str, num_tokens: int, others: Iterable[tuple[str, int]]
@@ -210,22 +193,27 @@ class KVManager:
     # ------------------------------------------------------------------ the life of a table
 
     def allocate(
-        self, request_id: str, token_ids: Sequence[int], *, takes_tail: bool = True
+        self,
+        request_id: str,
+        token_ids: Sequence[int],
+        *,
+        hit: Hit | None = None,
+        takes_tail: bool = True,
     ) -> int:
-        """Open a table that shares what is cached of ``token_ids``.
+        """Open a table that shares what is cached of ``token_ids``: ``hit``, where it is known.
 
         Returns the number of cached tokens: they are computed, at least one token is not.
         ``takes_tail`` False: full blocks only.
         """
         assert request_id not in self._sequences, "the request has a table"
-        hit = self._find(token_ids, with_tail=takes_tail)
-        if hit.tails:
-            rooms = [Room(group.pool.num_available) for group in self.groups]
-            if not has_place(self.groups, hit, len(token_ids), rooms):
-                hit = self._find(token_ids, with_tail=False)
+        if hit is None and takes_tail:
+            hit = self.find_place(token_ids, num_tokens=len(token_ids), spare=0)
+        if hit is None:
+            hit = self._find(token_ids, with_tail=False)
         tables = tuple(map(BlockTable, hit.blocks, hit.firsts))
         sequence = _Sequence(tables, hit.keys, num_computed=len(hit.keys) * self._block_size)
         self._sequences[request_id] = sequence
+        self._num_live_tokens = None
         for index, group in enumerate(self.groups):
             for block in hit.held(index):
                 group.pool.share(block)
@@ -279,6 +267,8 @@ class KVManager:
         if self._windowed and num_computed < sequence.num_computed:
             assert not num_computed, "what a window has left behind may be gone"
             self._start_again(sequence)
+        if self._num_live_tokens is not None:  # nobody shares the block that is being filled
+            self._num_live_tokens += num_computed - sequence.num_computed
         sequence.num_computed = num_computed
         if self._first.prefix is not None and not sequence.is_private:
             self._note(sequence, known_ids)
@@ -286,6 +276,7 @@ class KVManager:
             group = self.groups[index]
             passed = group.pass_by(sequence.tables[index], num_computed)
             if passed:
+                self._num_live_tokens = None
                 group.release(passed, is_passed=True)
                 self.trim()
 
@@ -294,6 +285,7 @@ class KVManager:
         sequence = self._sequences.pop(request_id, None)
         if sequence is None:
             return
+        self._num_live_tokens = None
         tail = sequence.tail if self._copies_tails else ()
         for group, table in zip(self.groups, sequence.tables, strict=True):
             is_filled = table.copy is None  # else the tail's tokens never came
@@ -315,6 +307,7 @@ class KVManager:
                 assert sequence.num_computed <= len(table.blocks) * self._block_size
                 assert table.first <= group.first_seen(sequence.num_computed)
         assert self._max_cached is None or self._cached_layers() <= self._max_cached
+        assert self._num_live_tokens in {None, self._count_live_tokens()}
 
     # ------------------------------------------------------------------ finding and noting
 
@@ -381,6 +374,12 @@ class KVManager:
             self.groups[index].release(table.blocks[table.first :])
             table.blocks.clear()
             table.first = 0
+        self._num_live_tokens = None
+
+    def _count_live_tokens(self) -> int:
+        return self._first.num_filled(
+            (s.tables[0], s.num_computed) for s in self._sequences.values()
+        )
 
     def _cached_layers(self) -> int:
         """Blocks kept for prefix hits, each counted as often as it has layers."""

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from itertools import repeat
 
 _ROOT = b""
+_FEW = 8  # blocks that are compared one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +81,12 @@ class PrefixIndex:
         size = self._block_size
         blocks: list[int] = []
         keys: list[bytes] = []
-        parent: bytes | None = None
+        parent = _ROOT
         for start in range(0, len(token_ids) - size, size):
-            parent = self.key(parent, token_ids[start : start + size])
-            block = self._block_of.get(parent)
-            if block is None:
+            found = self._follower(parent, token_ids[start : start + size])
+            if found is None:
                 break
+            block, parent = found
             blocks.append(block)
             keys.append(parent)
         return blocks, keys
@@ -137,6 +138,23 @@ class PrefixIndex:
         for block, entry in self._entries.items():
             assert block in self._followers[entry.parent]
             assert (len(entry.tokens) == self._block_size) == (entry.key is not None)
+
+    def _follower(self, parent: bytes, token_ids: Sequence[int]) -> tuple[int, bytes] | None:
+        """The full block of ``token_ids`` after ``parent``, and its key.
+
+        Few blocks follow the same text: to look at them costs less than to make the key.
+        """
+        followers = self._followers.get(parent, ())
+        if len(followers) > _FEW:
+            key = self.key(parent, token_ids)
+            block = self._block_of.get(key)
+            return None if block is None else (block, key)
+        tokens = tuple(token_ids)
+        for block in followers:
+            entry = self._entries[block]
+            if entry.tokens == tokens and entry.key is not None:
+                return block, entry.key
+        return None
 
     def _enter(self, block: int, entry: _Entry) -> None:
         assert block not in self._entries, "a block holds one content"

@@ -116,14 +116,13 @@ class ReuseHistory:
 
 def common_beginning(first: Sequence[int], second: Sequence[int]) -> int:
     """Length of the longest beginning that both have."""
-    end = min(len(first), len(second))
+    one, other = array("i", first), array("i", second)  # compared by their bytes
+    end = min(len(one), len(other))
     start = 0
-    while start < end and list(first[start : start + _STRIDE]) == list(
-        second[start : start + _STRIDE]
-    ):
+    while start < end and one[start : start + _STRIDE] == other[start : start + _STRIDE]:
         start += _STRIDE
     start = min(start, end)
-    while start < end and first[start] == second[start]:
+    while start < end and one[start] == other[start]:
         start += 1
     return start
 

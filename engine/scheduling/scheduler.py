@@ -16,6 +16,7 @@ from engine.api import (
     RequestFailed,
 )
 from engine.config import ResolvedConfig
+from engine.kv.hit import Hit
 from engine.kv.manager import KVManager
 from engine.kv.reuse import CacheIdentity, ReuseHistory
 from engine.metrics import Clock, now_ns
@@ -237,22 +238,26 @@ class Scheduler:
         weaker = [r for r in self._running.values() if level(r) < request.priority]
         weaker.sort(key=rank, reverse=True)
         for count in range(len(weaker) + 1):
-            if self._has_room(request, before, without=weaker[:count]):
+            hit = self._find_place(request, before, without=weaker[:count])
+            if hit is not None:
                 for victim in weaker[:count]:
                     chunks.pop(victim.request_id, None)
                     self._preempt(victim)
-                self._admit(request)
+                self._admit(request, None if count else hit)
                 return True
         return False
 
-    def _has_room(
+    def _find_place(
         self, request: Request, before: Sequence[Request], without: Sequence[Request]
-    ) -> bool:
-        """Whether a request fits beside those that run (some left out) and those before it."""
+    ) -> Hit | None:
+        """What is cached of a request; None where it does not fit.
+
+        That is beside those that run (some left out) and those before it.
+        """
         staying = [r for r in self._running.values() if r not in without]
         if len(staying) + len(before) >= self._max_streams:
-            return False
-        return self._kv.can_allocate(
+            return None
+        return self._kv.find_place(
             request.known_ids if request.keeps_cache else (),
             num_tokens=request.num_known,
             spare=len(staying) + len(before),
@@ -261,10 +266,11 @@ class Scheduler:
             without=[r.request_id for r in without],
         )
 
-    def _admit(self, request: Request) -> None:
+    def _admit(self, request: Request, hit: Hit | None) -> None:
+        """Let a waiting request run; ``hit``: what is cached of it, unless that may have changed."""
         del self._waiting[request.request_id]
         request.num_computed = (
-            self._kv.allocate(request.request_id, request.known_ids)
+            self._kv.allocate(request.request_id, request.known_ids, hit=hit)
             if request.keeps_cache
             else self._kv.allocate_private(request.request_id)
         )

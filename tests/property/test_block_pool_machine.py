@@ -72,6 +72,7 @@ class Tables(RuleBasedStateMachine):
 
     @invariant()
     def books_balance(self) -> None:
+        assert self.kv.num_live_tokens >= 0  # counted here, and kept up to date from here on
         self.kv.check_integrity()
 
     @invariant()

@@ -66,6 +66,35 @@ def test_shared_tokens_count_once_and_survive_the_first_owner() -> None:
     kv.check_integrity()
 
 
+def test_what_was_found_of_a_text_need_not_be_looked_for_again() -> None:
+    kv = _manager()
+    _compute(kv, "a", list(range(10)))
+    kv.free("a")
+    text = [*range(10), 77]
+    hit = kv.find_place(text, num_tokens=11, spare=0)
+    assert hit is not None
+    assert kv.allocate("b", text, hit=hit) == hit.num_tokens == 8
+    assert kv.blocks("b") == (0, 1)
+    kv.check_integrity()
+
+
+def test_live_tokens_are_counted_as_tables_grow_and_close() -> None:
+    kv = _manager()
+    text = list(range(20))
+    kv.allocate("a", text)
+    for count in (3, 4, 9):
+        kv.append("a", count)
+        kv.commit("a", text, count)
+        assert kv.num_live_tokens == count
+    assert _compute(kv, "b", [*range(8), 50]) == 8
+    assert kv.num_live_tokens == 10
+    kv.append("a", 10)
+    kv.commit("a", text, 10)
+    assert kv.num_live_tokens == 11
+    kv.free("b")
+    assert kv.num_live_tokens == 10
+
+
 def test_cached_blocks_give_way_when_room_is_needed() -> None:
     kv = _manager(4)
     _compute(kv, "a", list(range(12)))
@@ -81,9 +110,9 @@ def test_admission_counts_revived_blocks_as_taken() -> None:
     _compute(kv, "a", list(range(8)))
     kv.free("a")
     tokens = [*range(8), 1]
-    assert kv.can_allocate(tokens, num_tokens=9, spare=1)
-    assert not kv.can_allocate(tokens, num_tokens=9, spare=2)
-    assert not kv.can_allocate(tokens, num_tokens=17, spare=0)
+    assert kv.find_place(tokens, num_tokens=9, spare=1)
+    assert not kv.find_place(tokens, num_tokens=9, spare=2)
+    assert not kv.find_place(tokens, num_tokens=17, spare=0)
 
 
 def test_without_a_prefix_cache_nothing_is_kept() -> None:
@@ -203,10 +232,10 @@ def test_room_that_others_would_give_back_counts_once() -> None:
     _compute(kv, "a", list(range(8)))
     _compute(kv, "b", [*range(4), 9, 9, 9, 9])
     tokens = list(range(100, 112))
-    assert not kv.can_allocate(tokens, num_tokens=12, spare=0)
-    assert not kv.can_allocate(tokens, num_tokens=12, spare=0, without=["b"])
-    assert kv.can_allocate(tokens, num_tokens=12, spare=0, without=["a", "b"])
-    assert not kv.can_allocate([*range(4), 7], num_tokens=20, spare=0, without=["a", "b"])
+    assert not kv.find_place(tokens, num_tokens=12, spare=0)
+    assert not kv.find_place(tokens, num_tokens=12, spare=0, without=["b"])
+    assert kv.find_place(tokens, num_tokens=12, spare=0, without=["a", "b"])
+    assert not kv.find_place([*range(4), 7], num_tokens=20, spare=0, without=["a", "b"])
 
 
 # ---------------------------------------------------------------- layers of several kinds
@@ -326,17 +355,17 @@ def test_admission_asks_each_kind_for_what_it_will_need() -> None:
     most = 6  # (5 + 8) / 4, and two more
     kv = _mixed(full=200, window=1 + 2 * most)
     tokens = list(range(400))
-    assert kv.can_allocate(tokens, num_tokens=400, spare=most)
-    assert not kv.can_allocate(tokens, num_tokens=400, spare=most + 1)
-    assert kv.can_allocate(tokens, num_tokens=200, spare=0, before=[200])
-    assert not kv.can_allocate(tokens, num_tokens=200, spare=1, before=[200])
+    assert kv.find_place(tokens, num_tokens=400, spare=most)
+    assert not kv.find_place(tokens, num_tokens=400, spare=most + 1)
+    assert kv.find_place(tokens, num_tokens=200, spare=0, before=[200])
+    assert not kv.find_place(tokens, num_tokens=200, spare=1, before=[200])
     _read(kv, "a", list(range(500, 600)))
     assert _live(kv)[1] == 3
-    assert kv.can_allocate(tokens, num_tokens=200, spare=0, growing=[("a", 112)])
-    assert not kv.can_allocate(tokens, num_tokens=200, spare=1, growing=[("a", 112)])
+    assert kv.find_place(tokens, num_tokens=200, spare=0, growing=[("a", 112)])
+    assert not kv.find_place(tokens, num_tokens=200, spare=1, growing=[("a", 112)])
     assert kv.can_append("a", 104, [])
     assert not kv.can_append("a", 140, [])
-    assert kv.can_allocate(tokens, num_tokens=400, spare=most, without=["a"])
+    assert kv.find_place(tokens, num_tokens=400, spare=most, without=["a"])
 
 
 def test_a_private_table_starts_again_with_all_blocks_of_its_window() -> None:

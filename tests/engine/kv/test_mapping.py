@@ -183,7 +183,7 @@ def test_as_searched_block_by_block(seed, groups):
             cache.end(draw.choice(sorted(cache.running)))
         shared = draw.randrange(3) * 4 + draw.randrange(3)
         token_ids = [*range(shared), *(100 * number + n for n in range(draw.randrange(1, 14)))]
-        if cache.kv.can_allocate(token_ids, num_tokens=len(token_ids), spare=0):
+        if cache.kv.find_place(token_ids, num_tokens=len(token_ids), spare=0):
             conversation = draw.choice(["1", "2", "3", None])
             cache.run(f"r{number}", conversation, token_ids, chunk=draw.randrange(2, 8))
         cache.kv.check_integrity()

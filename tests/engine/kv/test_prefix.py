@@ -75,3 +75,20 @@ def test_a_tail_that_another_block_holds_is_not_kept_twice() -> None:
     index.drop(5)
     assert index.match_tail(None, [9, 9]) is None
     index.check_integrity()
+
+
+def test_one_of_many_that_follow_the_same_text_is_found_like_one_of_few() -> None:
+    index = _index(list(range(4)), [0])
+    parent = index.key(None, list(range(4)))
+    for block in range(1, 30):
+        tokens = [block, 5, 6, 7]
+        index.add(index.key(parent, tokens), block, parent, tokens)
+        text = [*range(4), *tokens, 99]
+        assert index.match(text) == ([0, block], list(index.keys(text)))
+    assert index.match([*range(4), 30, 5, 6, 7, 99])[0] == [0]
+
+
+def test_a_block_that_is_not_full_is_no_match_for_a_full_one() -> None:
+    index = PrefixIndex(4)
+    index.add_tail(0, None, [1, 2, 3])
+    assert index.match([1, 2, 3, 4, 5])[0] == []

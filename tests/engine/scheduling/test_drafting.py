@@ -226,8 +226,8 @@ def test_a_prompt_is_read_while_another_answer_is_guessed():
 def test_a_long_queue_costs_a_step_no_more_than_a_short_one():
     bench = Bench(make_config(num_blocks=8, block_size=4, max_streams=2))
     asked = []
-    can_allocate = bench.kv.can_allocate
-    bench.kv.can_allocate = lambda *a, **k: asked.append(0) or can_allocate(*a, **k)
+    find_place = bench.kv.find_place
+    bench.kv.find_place = lambda *a, **k: asked.append(0) or find_place(*a, **k)
     for number in range(60):
         bench.add(str(number), [number % 80, 1, 2], max_tokens=20)
     while bench.scheduler.has_work:
