@@ -186,6 +186,7 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
     views.pages.library.wanted.connect(application.parts.want)
     LinkController(views.chat)
     views.chat.model_wanted.connect(window.choose_model)
+    views.chat.library_wanted.connect(window.show_library)
     window.tint_requested.connect(views.chat.toggle_tint)
     check = EngineInspector().check_schema
     checked = AnswerFormat(views.pages.settings, services.settings, library.catalog, check)

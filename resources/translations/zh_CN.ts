@@ -684,6 +684,10 @@
       <translation>数据</translation>
     </message>
     <message>
+      <source>Find or download a model</source>
+      <translation>查找或下载模型</translation>
+    </message>
+    <message>
       <source>First token</source>
       <translation>首个 token</translation>
     </message>

@@ -208,14 +208,16 @@ class AssistantItem(MessageItem):
         row = self.row
         if row.status is MessageStatus.STREAMING:
             return ()
-        self._regenerate.setEnabled(not self._is_busy)
+        first = [self._copy, self._regenerate, *([self._edit] if row.text else ())]
+        for button in first[1:]:
+            button.setEnabled(not self._is_busy)
         can_continue = row.status is MessageStatus.PARTIAL or row.reason in _CONTINUABLE
         more = [self._continue] if can_continue else []
         for button in more:
             button.setEnabled(not self._is_busy)
         more += [self._guessed] if self._has_guessed else []
         more += [self._inspect] if row.stats is not None else []
-        return (*self.version_actions(), self._copy, self._regenerate, *more)
+        return (*self.version_actions(), *first, *more)
 
     @override
     def height_for(self, width: int) -> int:

@@ -12,10 +12,15 @@ _WIDTH = 480
 
 
 class EmptyState(QWidget):
-    """``example_chosen`` carries the text of an example; ``model_wanted``: none is loaded yet."""
+    """``example_chosen`` carries the text of an example.
+
+    While no model is loaded, ``model_wanted`` asks for a file and ``library_wanted`` for the models
+    that are here or could be downloaded.
+    """
 
     example_chosen = Signal(str)
     model_wanted = Signal()
+    library_wanted = Signal()
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,6 +45,10 @@ class EmptyState(QWidget):
         set_look(self._pick, "primary")
         self._pick.clicked.connect(self.model_wanted)
         box.addWidget(self._pick, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._find = QPushButton(tr("Find or download a model"), self._column)
+        set_look(self._find, "quiet")
+        self._find.clicked.connect(self.library_wanted)
+        box.addWidget(self._find, 0, Qt.AlignmentFlag.AlignHCenter)
         self._box = box
         outer = QVBoxLayout(self)
         outer.addStretch(2)
@@ -97,6 +106,7 @@ class EmptyState(QWidget):
     def set_model(self, name: str) -> None:
         """Name the model that will answer; empty: none is loaded."""
         self._title.setText(name or tr("No model loaded"))
-        self._pick.setVisible(not name)
+        for button in (self._pick, self._find):
+            button.setVisible(not name)
         for button in self._examples:
             button.setVisible(bool(name))

@@ -73,6 +73,12 @@ class MessageItem(QWidget):
         return button
 
     @cached_property
+    def _edit(self) -> TextButton:
+        button = self._button(tr("Edit message"), Icon.PENCIL)
+        button.clicked.connect(self._ask_edit)
+        return button
+
+    @cached_property
     def _previous(self) -> TextButton:
         button = self._button(tr("Previous version"), Icon.CHEVRON_LEFT)
         button.clicked.connect(self._show_previous)
@@ -191,6 +197,9 @@ class MessageItem(QWidget):
     def _restore_copy(self) -> None:
         self._copy.set_face("", Icon.COPY)
 
+    def _ask_edit(self) -> None:
+        self.edit.emit(self.row.message_id)
+
     def _show_previous(self) -> None:
         self.show_version.emit(self.row.message_id, self.row.version - 1)
 
@@ -225,12 +234,6 @@ class UserItem(MessageItem):
         self._text.setAccessibleName(tr("Your message"))
         self._text.selectionChanged.connect(self.selection_changed)
         self.set_row(row)
-
-    @cached_property
-    def _edit(self) -> TextButton:
-        button = self._button(tr("Edit message"), Icon.PENCIL)
-        button.clicked.connect(self._ask_edit)
-        return button
 
     @cached_property
     def _more(self) -> TextButton:
@@ -298,9 +301,6 @@ class UserItem(MessageItem):
             self._more.set_face(tr("Show less"), Icon.CHEVRON_UP)
         self._show_text()
         self.height_changed.emit()
-
-    def _ask_edit(self) -> None:
-        self.edit.emit(self.row.message_id)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -43,6 +43,7 @@ class ChatPage(QWidget):
     first_painted = Signal(int, object)
     text_painted = Signal(int, object, object)
     model_wanted = Signal()
+    library_wanted = Signal()
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,6 +59,7 @@ class ChatPage(QWidget):
         self._connect_messages()
         self.empty_state.example_chosen.connect(self.send_requested)
         self.empty_state.model_wanted.connect(self.model_wanted)
+        self.empty_state.library_wanted.connect(self.library_wanted)
         composer = self.composer
         composer.submitted.connect(self._submit)
         composer.stop_requested.connect(self.stop_requested)

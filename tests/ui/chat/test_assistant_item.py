@@ -57,6 +57,15 @@ def test_a_finished_answer_shows_figures_and_versions(qtbot, make_item):
         press(qtbot, item, "Regenerate")
 
 
+def test_the_words_of_an_answer_can_be_changed_by_the_reader(qtbot, make_item):
+    item = make_item(ROW)
+    with qtbot.waitSignal(item.edit) as signal:
+        press(qtbot, item, "Edit message")
+    assert signal.args == [7]
+    empty = make_item(MessageRow(8, "assistant", "", status=MessageStatus.FAILED, failure="No."))
+    assert "Edit message" not in names(empty)
+
+
 def test_a_partial_answer_says_so_and_can_go_on(qtbot, make_item):
     item = make_item(MessageRow(7, "assistant", "Half", status=MessageStatus.PARTIAL))
     assert item.stats.text() == "Cut off when the app closed"
@@ -91,7 +100,7 @@ def test_while_busy_nothing_new_can_be_started(make_item):
     item.set_busy(is_busy=True)
     enabled = {b.accessibleName() for b in item.shown_actions() if b.isEnabled()}
     assert "Copy message" in enabled
-    assert not {"Regenerate", "Next version", "Previous version"} & enabled
+    assert not {"Regenerate", "Edit message", "Next version", "Previous version"} & enabled
 
 
 def test_copy_puts_the_source_on_the_clipboard(qtbot, make_item, qapp):

@@ -117,5 +117,8 @@ def test_without_a_model_the_empty_page_offers_to_choose_one(qtbot, page):
     assert page.empty_state._pick.isVisible()
     with qtbot.waitSignal(page.model_wanted):
         qtbot.mouseClick(page.empty_state._pick, Qt.MouseButton.LeftButton)
+    with qtbot.waitSignal(page.library_wanted):
+        qtbot.mouseClick(page.empty_state._find, Qt.MouseButton.LeftButton)
     page.set_empty_state("SmolLM2")
     assert not page.empty_state._pick.isVisible()
+    assert not page.empty_state._find.isVisible()
