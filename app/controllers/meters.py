@@ -29,6 +29,7 @@ class MetersController(QObject):
         self._chat = chat
         self._answers = answers
         self._model = model
+        self._counted: frozenset[int] = frozenset()  # chats that were written for by the gauges
         bridge.stats_changed.connect(self._on_stats)
         model.changed.connect(self._on_model_changed)
         chat.current_changed.connect(self._on_current_changed)
@@ -38,9 +39,7 @@ class MetersController(QObject):
         answers.prefilled.connect(self._on_prefilled)
         answers.text_arrived.connect(self._on_tokens)
         answers.ended.connect(self._on_measured)
-        answers.generating_changed.connect(self._on_generating)
         answers.measured.connect(self._on_measured)
-        self._on_generating()
 
     def _is_shown(self, message_id: int) -> bool:
         answer = self._chat.open_chat.last_answer
@@ -48,11 +47,14 @@ class MetersController(QObject):
 
     @Slot(EngineStats)
     def _on_stats(self, stats: EngineStats) -> None:
+        # the next ones come after an answer's end: until then these go with the chats of now
+        self._counted = self._answers.generating()
+        self._tell_counted()
         self._meters.set_stats(stats)
 
-    @Slot()
-    def _on_generating(self) -> None:
-        self._meters.set_num_chats(len(self._answers.generating()))
+    def _tell_counted(self) -> None:
+        is_live = self._chat.open_chat.conversation_id in self._counted
+        self._meters.set_counted(len(self._counted), is_live=is_live)
 
     @Slot()
     def _on_model_changed(self) -> None:
@@ -60,6 +62,7 @@ class MetersController(QObject):
 
     @Slot(object)
     def _on_current_changed(self, _conversation_id: int | None) -> None:
+        self._tell_counted()
         answer = self._chat.open_chat.last_answer
         if self._chat.is_generating:
             self._meters.start_answer()

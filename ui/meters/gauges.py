@@ -10,7 +10,7 @@ from ui.widgets.units import bytes_quantity
 
 @dataclass(frozen=True, slots=True)
 class ChatUse:
-    """Tokens of the open chat and its number of turns; ``is_live``: its answer is computed now."""
+    """Tokens of the open chat and its turns; ``is_live``: its answer was computed for the gauges."""
 
     num_tokens: int = 0
     num_turns: int = 0
@@ -22,7 +22,7 @@ def kv_parts(
 ) -> list[Part]:
     """This chat, other chats, kept blocks and free ones, in bytes; together the whole pool.
 
-    ``num_chats`` have an answer written now (None: not known); what runs while none has is an
+    ``num_chats`` had an answer written (None: not known); what ran while none had is an
     experiment. With one running request its live blocks are all live blocks; with several, this chat's are
     counted from its tokens.
     """

@@ -94,7 +94,6 @@ class LiveMeters(QWidget):
 
     def start_answer(self) -> None:
         """A request was sent: forget the figures of the answer before."""
-        self._chat = ChatUse(self._chat.num_tokens, self._chat.num_turns, is_live=True)
         self._forget_answer()
         self._guessing.start_answer()
         self._plan_repaint()
@@ -118,7 +117,6 @@ class LiveMeters(QWidget):
 
     def set_timeline(self, timeline: Timeline | None) -> None:
         """An answer's stages once it ended; None: no answer, or one that never started."""
-        self._chat = ChatUse(self._chat.num_tokens, self._chat.num_turns)
         if timeline is None or not self._has_gaps_of(timeline):
             self._forget_answer()
         self._guessing.set_timeline(timeline)
@@ -145,12 +143,17 @@ class LiveMeters(QWidget):
 
     def set_chat_tokens(self, used: int, turns: int) -> None:
         """Tokens of the open chat's context, and its number of turns (0: not known)."""
-        self._chat = ChatUse(used, turns, self._chat.is_live)
+        self._chat = replace(self._chat, num_tokens=used, num_turns=turns)
         self._plan_repaint()
 
-    def set_num_chats(self, count: int) -> None:
-        """So many chats have an answer written now."""
-        self._num_chats = count
+    def set_counted(self, num_chats: int, *, is_live: bool) -> None:
+        """Whose the cache was when the gauges were read.
+
+        So many chats had an answer written then; ``is_live``: the open one among them. An answer
+        that has ended since is still in those gauges.
+        """
+        self._num_chats = num_chats
+        self._chat = replace(self._chat, is_live=is_live)
         self._plan_repaint()
 
     # ------------------------------------------------------------------ showing

@@ -1,8 +1,12 @@
 """The meters follow the open conversation's latest answer."""
 
+from dataclasses import replace
+
 import pytest
 
+from engine.api import Finished, FinishReason
 from tests.helpers.fake_engine import Script
+from tests.helpers.sample_engine import STATS
 from ui.meters.live import LiveMeters
 
 
@@ -20,14 +24,15 @@ class Recorder:
             "set_timeline",
             "add_token_times",
             "set_stats",
+            "set_counted",
             "set_chat_tokens",
         ):
             monkeypatch.setattr(meters, name, self._noting(name, getattr(meters, name)))
 
     def _noting(self, name, call):
-        def noted(*arguments):
-            self.calls.append((name, *arguments))
-            call(*arguments)
+        def noted(*arguments, **named):
+            self.calls.append((name, *arguments, *named.values()))
+            call(*arguments, **named)
 
         return noted
 
@@ -94,6 +99,38 @@ def test_opening_a_conversation_shows_its_last_answer(desk, meters):
     assert meters.of("set_chat_tokens")[-1] == (0, 0)
     desk.chat.open(first)
     assert meters.of("set_timeline")[-1][0].num_prompt_tokens == 300
+
+
+def _say(desk, *events):
+    for event in events:
+        desk.engine.on_event(event)
+    desk.application.services.bridge.drain()
+
+
+def test_gauges_go_with_the_chats_that_were_written_for_when_they_were_read(desk, meters):
+    desk.send("Hi")
+    desk.step(2)
+    _say(desk, STATS)
+    assert meters.of("set_counted")[-1] == (1, True)
+    meters.calls.clear()
+    # the engine's last words of the answer, and only then gauges without it
+    (request,) = desk.engine.requests
+    _say(desk, Finished(request.request_id, FinishReason.END_OF_TEXT, None))
+    assert meters.of("set_timeline")
+    assert meters.of("set_counted") == []
+    _say(desk, replace(STATS, num_running=0))
+    assert meters.of("set_counted") == [(0, False)]
+
+
+def test_another_chat_has_no_part_in_what_was_counted(desk, meters):
+    desk.send("Hi")
+    desk.step(2)
+    _say(desk, STATS)
+    first = desk.chat.open_chat.conversation_id
+    desk.chat.open(None)
+    assert meters.of("set_counted")[-1] == (1, False)
+    desk.chat.open(first)
+    assert meters.of("set_counted")[-1] == (1, True)
 
 
 def test_the_model_is_told(desk, meters):

@@ -71,8 +71,8 @@ def test_a_new_answer_forgets_the_last(meters):
 
 def test_cache_and_memory(meters):
     meters.set_model(MODEL)
-    meters.start_answer()
     meters.set_chat_tokens(2_397, 12)
+    meters.set_counted(1, is_live=True)
     meters.set_stats(STATS)
     repaint(meters)
     assert meters._kv.text == "70.3 MiB / 180 3,197 tok"
@@ -95,7 +95,30 @@ def test_an_answer_that_never_started_leaves_no_figures(meters):
     meters.set_timeline(None)
     repaint(meters)
     assert meters._ttft.text == "—"
-    assert not meters._chat.is_live
+
+
+def test_the_cache_of_an_answer_that_has_ended_is_its_own_until_the_next_gauges(meters):
+    meters.set_model(MODEL)
+    meters.start_answer()
+    meters.set_chat_tokens(2_397, 12)
+    meters.set_counted(1, is_live=True)
+    meters.set_stats(STATS)
+    meters.set_timeline(TIMELINE)
+    repaint(meters)
+    assert meters._kv_legend.text() == "this chat 52.7 MiB · kept for reuse 17.6 MiB"
+    meters.set_counted(0, is_live=False)
+    meters.set_stats(replace(STATS, kv_live_tokens=0, kv_live_blocks=0, num_running=0))
+    repaint(meters)
+    assert meters._kv_legend.text() == "kept for reuse 17.6 MiB"
+
+
+def test_an_experiment_stays_one_until_the_gauges_know_of_a_new_answer(meters):
+    meters.set_model(MODEL)
+    meters.set_counted(0, is_live=False)
+    meters.set_stats(STATS)
+    meters.start_answer()
+    repaint(meters)
+    assert "an experiment 52.7 MiB" in meters._kv_legend.text()
 
 
 def test_readings_are_spoken_with_their_titles(meters):
