@@ -55,6 +55,7 @@ from engine.api import (
 )
 from engine.service import EngineService
 from ui.chat.page import ChatPage
+from ui.i18n import tr
 from ui.inspector.page import InspectorPage
 from ui.main_window import MainWindow, Pages
 from ui.meters.live import LiveMeters
@@ -304,8 +305,8 @@ def _make_views(themes: ThemeSource) -> _Views:
         meters=LiveMeters(themes),
         inspector=InspectorPage({name: QWidget() for name in VIEWS}),
         settings=SettingsPanel(SHOWN_SECTIONS, themes),
-        library=LatePage(LIBRARY),
-        experiments=LatePage(EXPERIMENTS),
+        library=LatePage(LIBRARY, tr("Models")),
+        experiments=LatePage(EXPERIMENTS, tr("Experiments")),
     )
     pages.settings.place_below("weights", precisions)
     return _Views(themes, pages, chat, precisions)

@@ -82,7 +82,6 @@ class LibraryController(QObject):
         if not self._was_opened:
             self._was_opened = True
             self.refresh()
-        self._page.focus_search()
 
     @Slot()
     def refresh(self) -> None:

@@ -43,6 +43,7 @@ class LateLibrary(QObject):
         self._services = services
         self._library: LibraryController | None = None
         self._downloads: DownloadsController | None = None
+        window.library_opened.connect(place.focus_first)
 
     def steps(self) -> Steps:
         """Make page and controllers."""

@@ -1452,6 +1452,10 @@
       <translation>一个完整上下文</translation>
     </message>
     <message>
+      <source>One moment: this page is being made.</source>
+      <translation>请稍候：正在准备此页面。</translation>
+    </message>
+    <message>
       <source>One of the settings cannot be used ({reason}). Your message is kept.</source>
       <translation>有一项设置无法使用（{reason}）。你的消息已保留。</translation>
     </message>

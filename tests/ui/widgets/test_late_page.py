@@ -10,7 +10,7 @@ def stack(qtbot):
     stack = QStackedWidget()
     qtbot.addWidget(stack)
     stack.addWidget(QWidget())
-    stack.addWidget(LatePage("later"))
+    stack.addWidget(LatePage("later", "What comes later"))
     stack.show()
     return stack
 
@@ -53,6 +53,34 @@ def test_the_keyboard_stays_elsewhere_when_the_page_was_left_meanwhile(stack, pl
     stack.setCurrentIndex(0)
     place.put(QWidget(place), lambda: given.append(1))
     assert given == []
+
+
+def test_the_keyboard_stays_where_somebody_took_it_meanwhile(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    elsewhere, place = QLineEdit(window), LatePage("later", "What comes later", window)
+    window.show()
+    place.focus_first()
+    assert window.focusWidget() is place
+    elsewhere.setFocus()
+    page = QLineEdit(place)
+    place.put(page, page.setFocus)
+    assert window.focusWidget() is elsewhere
+    place.focus_first()
+    assert window.focusWidget() is page
+
+
+def test_an_empty_place_is_read_aloud_and_a_filled_one_leaves_that_to_its_page(stack, place):
+    stack.setCurrentIndex(1)
+    place.focus_first()
+    assert stack.focusWidget() is place
+    assert place.accessibleName() == "What comes later"
+    assert place.accessibleDescription() == "One moment: this page is being made."
+    page = QLineEdit(place)
+    place.put(page, page.setFocus)
+    assert stack.focusWidget() is page
+    assert (place.accessibleName(), place.accessibleDescription()) == ("", "")
+    assert place.focusPolicy() is Qt.FocusPolicy.NoFocus
 
 
 def test_the_tab_key_visits_a_page_where_it_stands(stack, place):
