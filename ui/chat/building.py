@@ -15,6 +15,24 @@ from ui.chat.items import drop_item, is_in_use
 BUDGET_NS = 3_000_000
 
 
+class Section:
+    """Code that tells whether it runs; however it ends, afterwards it does not."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether somebody is inside."""
+        return self._depth > 0
+
+    def __enter__(self) -> None:
+        self._depth += 1
+
+    def __exit__(self, *_error: object) -> None:
+        self._depth -= 1
+
+
 def drop_far(entries: Entries, near: range, *, drops_used: bool = False) -> None:
     """Drop the widgets of messages outside ``near``, save those that are in use."""
     for index, entry in enumerate(entries):

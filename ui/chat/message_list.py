@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from typing_extensions import override
 
 from engine.api import LeftOut
-from ui.chat.building import build_near, drop_far, soon
+from ui.chat.building import Section, build_near, drop_far, soon
 from ui.chat.entries import Entries, Entry
 from ui.chat.items import (
     answer_in,
@@ -56,7 +56,7 @@ class MessageList(RingedArea):
         self._look = look
         self._entries = Entries()
         self._follows = True
-        self._is_placing = False
+        self._placing = Section()
         self._is_busy = False
         self._is_tinted = False
         self._are_tabs_chained = False
@@ -221,34 +221,33 @@ class MessageList(RingedArea):
         return QRect((width - column) // 2, 0, max(80, column), 0)
 
     def _lay_out(self) -> None:
-        if not self._is_placing:
+        if not self._placing.is_running:
             self._measure_and_place()
             self._build_more()
 
     def _measure_and_place(self) -> None:
         """Bring heights up to date while the view stays where it is, or at the end."""
-        if self._is_placing:
+        if self._placing.is_running:
             return
         self._layout_timer.stop()
-        self._is_placing = True
-        bar = self.verticalScrollBar()
-        anchor, offset = self._anchor()
-        self._entries.measure(
-            self._column().width(), self._look.zoom, keeps_estimates=not self._follows
-        )
-        margin = self._look.px(_MARGIN)
-        height = self._entries.total_height + 2 * margin
-        page = self.viewport().height()
-        bar.setRange(0, max(0, height - page))
-        bar.setPageStep(page)
-        bar.setSingleStep(self._look.px(40))
-        if self._follows:
-            bar.setValue(bar.maximum())
-        elif anchor is not None:
-            bar.setValue(self._entries.top(anchor) + margin + offset)
-        self._last_value = bar.value()
-        self._place()
-        self._is_placing = False
+        with self._placing:
+            bar = self.verticalScrollBar()
+            anchor, offset = self._anchor()
+            self._entries.measure(
+                self._column().width(), self._look.zoom, keeps_estimates=not self._follows
+            )
+            margin = self._look.px(_MARGIN)
+            height = self._entries.total_height + 2 * margin
+            page = self.viewport().height()
+            bar.setRange(0, max(0, height - page))
+            bar.setPageStep(page)
+            bar.setSingleStep(self._look.px(40))
+            if self._follows:
+                bar.setValue(bar.maximum())
+            elif anchor is not None:
+                bar.setValue(self._entries.top(anchor) + margin + offset)
+            self._last_value = bar.value()
+            self._place()
 
     def _anchor(self) -> tuple[int | None, int]:
         """The message at the top of the view, and how far the view begins below its top."""
@@ -292,9 +291,8 @@ class MessageList(RingedArea):
         drop_far(self._entries, self._wanted(_KEEP_SCREENS))
         visible = self._wanted(0)
         middle = (visible.start + visible.stop - 1) / 2
-        self._is_placing = True
-        is_more = build_near(self._entries, self._wanted(1), middle, self._make)
-        self._is_placing = False
+        with self._placing:
+            is_more = build_near(self._entries, self._wanted(1), middle, self._make)
         if is_more:
             self._measure_and_place()
             self._build_timer.start()  # what is missing next depends on the heights just learnt
@@ -332,7 +330,7 @@ class MessageList(RingedArea):
         for entry in self._entries:
             if entry.item is item:
                 entry.measured_width = 0
-        if not self._is_placing:
+        if not self._placing.is_running:
             self._layout_timer.start()
 
     def _item_painted(self, message_id: int) -> None:
@@ -355,7 +353,7 @@ class MessageList(RingedArea):
             self._follows = False
 
     def _scrolled(self, value: int) -> None:
-        if self._is_placing:
+        if self._placing.is_running:
             return
         if value < self._last_value:
             self._follows = False

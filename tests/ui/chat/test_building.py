@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tests.perf.gui_timing import ANSWER
 from ui.chat import building
-from ui.chat.building import build_near, drop_far, is_complete
+from ui.chat.building import Section, build_near, drop_far, is_complete
 from ui.chat.entries import Entries
 from ui.chat.page import ChatPage
 from ui.chat.rows import MessageRow, MessageStatus
@@ -152,3 +152,15 @@ def test_what_is_far_is_dropped(entries, monkeypatch):
     assert made(entries) == [2, 3, 4, 8]
     drop_far(entries, range(0), drops_used=True)
     assert made(entries) == []
+
+
+def test_a_section_is_left_however_it_ends():
+    section = Section()
+    with section:
+        assert section.is_running
+        with section:
+            pass
+        assert section.is_running
+    with pytest.raises(LookupError), section:
+        raise LookupError("no such widget")
+    assert not section.is_running

@@ -3,6 +3,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 
+from ui.chat import message_list
 from ui.chat.assistant_item import AssistantItem
 from ui.chat.message_list import MessageList
 from ui.chat.rows import MessageRow, MessageStatus
@@ -67,6 +68,21 @@ def test_only_messages_near_the_view_have_widgets(qtbot, page):
     built = [index for index, entry in enumerate(page.entries) if entry.item is not None]
     assert 0 in built
     assert 399 not in built
+
+
+def test_a_message_that_cannot_be_built_does_not_stop_the_others(qtbot, page, monkeypatch):
+    make = message_list.make_item
+
+    def refuse(*_arguments, **_named):
+        raise LookupError("no such widget")
+
+    monkeypatch.setattr(message_list, "make_item", refuse)
+    with pytest.raises(LookupError):
+        page.set_rows(rows(40))
+    monkeypatch.setattr(message_list, "make_item", make)
+    page.resize(650, 480)
+    settle(qtbot, page)
+    assert is_at_end(page)
 
 
 def test_a_conversation_opens_at_its_end(qtbot, page):
