@@ -40,7 +40,7 @@ class Measuring:
 
 @dataclass(frozen=True, slots=True)
 class MeasuringFailure:
-    """``weights`` could not be measured; ``reason`` as the program said it, may be empty."""
+    """``weights`` could not be measured; ``reason`` as ``Measurement`` tells it, or empty."""
 
     weights: str
     reason: str

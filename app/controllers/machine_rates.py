@@ -18,7 +18,8 @@ logger = logging.getLogger(__name__)
 class MachineRates(QObject):
     """Watches the looks; one without a speed starts the measuring, whose end asks for another.
 
-    ``changed``: measuring began or ended. ``problem``: why the last one failed, in English, "" else.
+    ``changed``: measuring began or ended. ``problem``: why the last one failed, as ``Measurement``
+    tells it; None where it did not.
     """
 
     changed = Signal()
@@ -28,7 +29,7 @@ class MachineRates(QObject):
         self._measurement = measurement
         self._watch = watch
         self._was_tried = False
-        self.problem = ""
+        self.problem: str | None = None
         watch.changed.connect(self._on_look)
         watch.closing.connect(measurement.close)
         measurement.measured.connect(self._on_measured)
@@ -44,7 +45,7 @@ class MachineRates(QObject):
         if self._measurement.is_running:
             return
         self._was_tried = True
-        self.problem = ""
+        self.problem = None
         words = [] if threads is None else ["--threads", str(threads)]
         self._measurement.start(["roofline", "--json", *words])
         self.changed.emit()

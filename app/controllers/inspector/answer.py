@@ -1,5 +1,7 @@
 """Fills the Answer view with the answer that is looked at, while it is on the screen."""
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QObject, Slot
 
 from app.bridge import EngineBridge
@@ -33,6 +35,7 @@ class AnswerInspector(QObject):
         self._bridge = bridge
         self._exported = ""  # the path that an export is under way to
         self._other: int | None = None  # the message that is compared with
+        self._named: dict[int, tuple[ChatMessage, str]] = {}  # the others, each in a row
         page.shown_changed.connect(self._on_shown)
         inspected.changed.connect(self._on_changed)
         inspected.reported.connect(self._on_reported)
@@ -78,11 +81,22 @@ class AnswerInspector(QObject):
         others = {other.message_id: other for other in self._inspected.others}
         if self._other not in others:
             self._other = None
-        self._view.set_others([(name, _row_of(m)) for name, m in others.items()], self._other)
+        self._view.set_others(self._rows(others), self._other)
         mine = None if message is None else self._looked(message)
         theirs = None if self._other is None else self._looked(others[self._other])
         both = None if mine is None or theirs is None else comparison(mine, theirs)
         self._view.compared.show_comparison(both)
+
+    def _rows(self, others: Mapping[int, ChatMessage]) -> list[tuple[int, str]]:
+        """Others by their words, which are made once of each state of an answer."""
+        named = self._named
+        self._named = {
+            key: named[key]
+            if key in named and named[key][0] is message
+            else (message, _row_of(message))
+            for key, message in others.items()
+        }
+        return [(key, words) for key, (_message, words) in self._named.items()]
 
     def _looked(self, message: ChatMessage) -> Looked | None:
         """What is known of an answer; of one under way the report grows, and the message does not."""

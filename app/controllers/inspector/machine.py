@@ -160,10 +160,10 @@ class MachineInspector(QObject):
             self._show_budgets(info)
 
     def _problem(self) -> str:
-        if not self._rates.problem:
+        if (reason := self._rates.problem) is None:
             return ""
-        # the engine's own sentence, in English
-        return f"{tr('This machine could not be measured.')} {self._rates.problem}"
+        # a program may end without a word
+        return f"{tr('This machine could not be measured.')} {reason}".rstrip()
 
     # ------------------------------------------------------------------ budgets
 

@@ -84,5 +84,8 @@ def test_measuring_on_demand_for_a_models_threads(parts):
     measurement.fail("no memory")
     assert told == [True, False, True, False]
     assert rates.problem == "no memory"
+    rates.measure()
+    assert rates.problem is None
+    measurement.finish()
     watch.show(None)
-    assert len(measurement.started) == 2  # it was measured in this run
+    assert len(measurement.started) == 3  # it was measured in this run

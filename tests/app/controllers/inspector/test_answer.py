@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from app.controllers.inspector import answer
 from app.controllers.inspector.answer import _words_of
 from app.conversations import ChatMessage
 from engine.api import TraceExported, TraceFormat
@@ -123,6 +124,24 @@ def test_an_answer_is_compared_with_another_of_its_chat(desk, view):
     assert ["ITL p50", "10.0 ms", "10.0 ms", "+0%"] in view.compared.table.rows
     desk.application.controllers.chat.open(None)
     assert view.compared.box.currentData() is None
+
+
+def test_other_answers_are_put_in_words_once_however_many_reports_come(desk, view, monkeypatch):
+    _answer(desk)
+    _answer(desk, "And?")
+    third = _answer(desk, "And then?")
+    desk.window.show_answer()
+    named = []
+    words_of = answer._row_of
+    monkeypatch.setattr(answer, "_row_of", lambda m: (named.append(m.message_id), words_of(m))[1])
+    for _ in range(5):
+        desk.application.services.bridge.answer_explained.emit(make_report(f"{third}.1"))
+    assert named == []
+    assert view.compared.box.count() == 3
+    fourth = _answer(desk, "Well?")
+    desk.application.services.bridge.answer_explained.emit(make_report(f"{fourth}.1"))
+    assert set(named) == {third}
+    assert view.compared.box.count() == 4
 
 
 @pytest.mark.parametrize(
