@@ -1,7 +1,9 @@
 """Joins the engine's thread to the GUI thread: calls in, signals out.
 
 Lives in the GUI thread. ``on_event`` alone runs in the engine's thread: it queues the event and
-wakes the GUI thread if that is not awake already. A hundred tokens in one frame are one signal.
+wakes the GUI thread if that is not awake already. A hundred tokens in one frame are one signal, and
+while every frame has news the GUI thread looks for it unasked: a small machine's cores are the
+engine's, and each time that a thread is woken takes one of them away.
 """
 
 from collections import deque
@@ -55,7 +57,7 @@ from engine.api import (
     UnloadModel,
 )
 
-FRAME_MS = 32  # as often as the page shows new text
+FRAME_MS = 40  # longer than the page pauses after new text: it then shows the next at once
 RequestEvent = PromptTokenized | PrefillProgress | TokensProduced | Finished | RequestFailed
 
 
@@ -245,12 +247,21 @@ class EngineBridge(QObject):
         """Emit everything that has arrived, consecutive tokens of a request joined."""
         self._frame.stop()
         self._last_drain_ns = perf_counter_ns()
-        self._is_awake = False
+        arrived = self._take()
+        if not arrived:
+            self._is_awake = False
+            arrived = self._take()  # what came before that was said woke nobody
+        if arrived and not self._is_closed:
+            self._is_awake = True
+            self._frame.start(FRAME_MS)
+        for event in coalesce(arrived):
+            self._emit(event)
+
+    def _take(self) -> list[Event]:
         arrived: list[Event] = []
         while self._events:
             arrived.append(self._events.popleft())
-        for event in coalesce(arrived):
-            self._emit(event)
+        return arrived
 
     def _emit(self, event: Event) -> None:
         if isinstance(event, RequestEvent):

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from collections import deque
 from dataclasses import replace
 
 import pytest
@@ -196,6 +197,44 @@ def test_events_arrive_by_themselves_from_another_thread(qtbot):
     assert threads == {threading.main_thread()}
     assert "".join(texts) == "tide " * 200
     assert len(texts) < 200  # several tokens a frame
+
+
+def test_while_every_frame_has_news_the_engine_wakes_nobody(qtbot, bridge, engines):
+    wakes, seen = [], []
+    bridge._woken.connect(lambda: wakes.append(1))
+    bridge.tokens_produced.connect(seen.append)
+    bridge.submit(GenerationRequest("r1", sent_ns=0))
+    for number in range(4):
+        engines.engine.on_event(token("r1", f"{number}"))
+        qtbot.waitUntil(lambda: len(seen) == number + 1)  # noqa: B023 - waited for here
+    assert len(wakes) == 1
+    qtbot.waitUntil(lambda: not bridge._frame.isActive())  # a frame without news: it goes to sleep
+    engines.engine.on_event(token("r1", "again"))
+    qtbot.waitUntil(lambda: len(seen) == 5)
+    assert len(wakes) == 2
+
+
+def test_what_comes_while_the_bridge_falls_asleep_is_not_left(bridge):
+    """The engine may append right before it would be told that nobody looks any more."""
+    seen = collect(bridge)
+    bridge.submit(GenerationRequest("r1", sent_ns=0))
+    bridge.drain()
+
+    class Late(deque):
+        """Empty at the first look, and then not."""
+
+        is_first = True
+
+        def __bool__(self):
+            if self.is_first:
+                self.is_first = False
+                return False
+            return len(self) > 0
+
+    bridge._events = Late([token("r1", "x")])
+    bridge.drain()
+    assert [event.text for event in seen] == ["x"]
+    assert bridge._frame.isActive()
 
 
 def test_counting_tokens_gives_the_ticket_back(bridge, engines):

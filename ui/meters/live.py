@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QFrame,
     QPushButton,
@@ -270,7 +271,9 @@ class LiveMeters(QWidget):
 
     def _arrange(self) -> None:
         page = QWidget(self)
-        set_look(page, "clear")
+        # opaque: nothing behind it is painted when a figure changes
+        page.setBackgroundRole(QPalette.ColorRole.Window)
+        page.setAutoFillBackground(True)
         # a narrow panel squeezes the lines; it never scrolls sideways
         page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         column = QVBoxLayout(page)

@@ -6,10 +6,10 @@ figure, so that it is seen and the rest stays legible. The owner repaints it.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen, QPolygonF, QTransform
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
 
@@ -56,6 +56,10 @@ class ItlTrace(QWidget):
         super().__init__(parent)
         self._themes = themes
         self._gaps: deque[int] = deque(maxlen=CAPACITY)
+        self._fresh: list[int] = []  # gaps that are not in the line yet
+        self._line = QPolygonF()  # x: numbers of gaps, y: ns, up to the scale's top
+        self._line_ceiling = 0.0
+        self._num_drawn = 0
         self._ceiling = nice_ceiling(NS_PER_MS)
         self._is_grown = False  # since the scale was found
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -72,10 +76,13 @@ class ItlTrace(QWidget):
     def clear(self) -> None:
         """Forget all gaps."""
         self._gaps.clear()
+        self._fresh.clear()
+        self._line.clear()
 
-    def add(self, gaps: Iterable[int]) -> None:
+    def add(self, gaps: Sequence[int]) -> None:
         """Take in new gaps (ns), oldest first; call ``update`` to see them."""
         self._gaps.extend(gaps)
+        self._fresh.extend(gaps)
         self._is_grown = True
 
     def stalls(self) -> list[int]:
@@ -106,24 +113,40 @@ class ItlTrace(QWidget):
     def _top(self) -> int:
         return self._themes.px(SCALE_FONT_PX) + 4
 
-    def _points(self, bottom: int) -> list[QPointF]:
+    def _grow_line(self) -> None:
+        """Take new gaps into the line, and all of them once more where the scale has changed."""
+        ceiling = self.ceiling_ns
+        if ceiling != self._line_ceiling:
+            self._line_ceiling = ceiling
+            self._line.clear()
+            self._fresh = list(self._gaps)
+        for gap in self._fresh[-CAPACITY:]:
+            self._line.append(QPointF(self._num_drawn, min(gap, ceiling)))
+            self._num_drawn += 1
+        self._fresh.clear()
+        self._line.remove(0, max(0, self._line.size() - CAPACITY))
+
+    def _to_widget(self, bottom: int) -> QTransform:
+        """From the line's coordinates to the widget's: the newest gap stands at the right edge."""
         step = self.width() / (CAPACITY - 1)
-        first = self.width() - 1 - step * (len(self._gaps) - 1)
-        reach, ceiling = bottom - 2 - self._top(), self.ceiling_ns
-        return [
-            QPointF(first + step * n, bottom - 2 - reach * min(1.0, gap / ceiling))
-            for n, gap in enumerate(self._gaps)
-        ]
+        reach = bottom - 2 - self._top()
+        left = self.width() - 1 - step * (self._num_drawn - 1)
+        return QTransform(step, 0, 0, -reach / self._line_ceiling, left, bottom - 2)
 
     def _paint_gaps(self, painter: QPainter, bottom: int) -> None:
-        points = self._points(bottom)
-        painter.setPen(QPen(self._themes.color("stage_decode"), 1))
-        painter.drawPolyline(QPolygonF(points))
+        self._grow_line()
+        to_widget = self._to_widget(bottom)
+        pen = QPen(self._themes.color("stage_decode"), 1)
+        pen.setCosmetic(True)  # as thin however the line is scaled
+        painter.setPen(pen)
+        painter.setWorldTransform(to_widget)
+        painter.drawPolyline(self._line)
+        painter.resetTransform()
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._themes.color("danger"))
-        ceiling = self.ceiling_ns
-        for point, gap in zip(points, self._gaps, strict=True):
-            if gap > ceiling:
+        for number, gap in enumerate(self._gaps, self._num_drawn - len(self._gaps)):
+            if gap > self._line_ceiling:
+                point = to_widget.map(QPointF(number, self._line_ceiling))
                 painter.drawRect(QRectF(point.x() - 1, point.y() - 3, 3, 3))
 
     def _ceiling_words(self) -> str:

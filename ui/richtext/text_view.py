@@ -54,8 +54,11 @@ class TextView(StillText):
         grown = () if frozen else _growth(self._tail, tail)
         if grown:
             stale_from = self._last_line_top()
+            # within an edit a cursor does not ask for its place, which has a line shaped each time
+            cursor.beginEditBlock()
             cursor.movePosition(QTextCursor.MoveOperation.End)
             self._renderer.extend(cursor, tail[-1], grown)
+            cursor.endEditBlock()
         else:
             stale_from = self._tail_top()
             self._replace_tail(cursor, frozen, tail)

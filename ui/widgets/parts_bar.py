@@ -6,6 +6,7 @@ also written in the legend, in tool tips and for screen readers.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
@@ -127,6 +128,15 @@ class PartsBar(QWidget):
             QToolTip.showText(on_screen, part.description or part.label, self)
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a part's swatch and label stand, px."""
+
+    token: str
+    label: str
+    rect: QRect
+
+
 class Legend(QWidget):
     """Swatch and label of each part, in as many lines as needed.
 
@@ -138,6 +148,7 @@ class Legend(QWidget):
         super().__init__(parent)
         self._themes = themes
         self._parts: tuple[Part, ...] = ()
+        self._known: tuple[int, Sequence[_Place]] | None = None  # for the width asked for last
         self._most_lines = 1
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
@@ -149,42 +160,58 @@ class Legend(QWidget):
         shown = tuple(part for part in parts if part.label)
         if shown == self._parts:
             return
-        self._most_lines = max(self._most_lines, self._num_lines(self.width(), shown))
-        moved = [part.label for part in shown] != [part.label for part in self._parts]
-        self._parts = shown
+        before = self._places(self.width())
+        self._parts, self._known = shown, None
+        after = self._places(self.width())
         self.setAccessibleName(", ".join(part.label for part in shown))
-        if moved:
+        for old, new in zip_longest(before, after):
+            if old != new:
+                self._update(old, new)
+        lines = max(self._most_lines, self._num_lines(self.width()))
+        if lines != self._most_lines:
+            self._most_lines = lines
             self.updateGeometry()
-        self.update()
 
     def text(self) -> str:
         """The labels as one line."""
         return " · ".join(part.label for part in self._parts)
 
-    def _places(self, width: int, parts: Sequence[Part]) -> list[QRect]:
+    def _update(self, *places: _Place | None) -> None:
+        for place in places:
+            if place is not None:
+                self.update(place.rect)
+
+    def _places(self, width: int) -> Sequence[_Place]:
+        """Where everything stands in a legend so wide."""
+        if self._known is None or self._known[0] != width:
+            self._known = width, self._placed(width)
+        return self._known[1]
+
+    def _placed(self, width: int) -> Sequence[_Place]:
         metrics = QFontMetrics(self._themes.font(SMALL_FONT_PX))
         height, x, y = metrics.height(), 0, 0
-        places: list[QRect] = []
-        for part in parts:
-            item = metrics.horizontalAdvance(part.label) + 1
-            if part.token:
-                item += self._themes.px(SWATCH) + self._themes.px(SWATCH_GAP)
+        line_gap, item_gap = self._themes.px(LINE_GAP), self._themes.px(ITEM_GAP)
+        swatch = self._themes.px(SWATCH) + self._themes.px(SWATCH_GAP)
+        places: list[_Place] = []
+        for part in self._parts:
+            item = metrics.horizontalAdvance(part.label) + 1 + (swatch if part.token else 0)
             if x and x + item > width:
-                x, y = 0, y + height + self._themes.px(LINE_GAP)
-            places.append(QRect(x, y, item, height))
-            x += item + self._themes.px(ITEM_GAP)
+                x, y = 0, y + height + line_gap
+            places.append(_Place(part.token, part.label, QRect(x, y, item, height)))
+            x += item + item_gap
         return places
 
     def _pitch(self) -> int:
         line = QFontMetrics(self._themes.font(SMALL_FONT_PX)).height()
         return line + self._themes.px(LINE_GAP)
 
-    def _num_lines(self, width: int, parts: Sequence[Part]) -> int:
-        places = self._places(width, parts)
-        return places[-1].top() // self._pitch() + 1 if places else 1
+    def _num_lines(self, width: int) -> int:
+        places = self._places(width)
+        return places[-1].rect.top() // self._pitch() + 1 if places else 1
 
     def _forget_lines(self) -> None:
-        self._most_lines = self._num_lines(self.width(), self._parts)
+        self._known = None
+        self._most_lines = self._num_lines(self.width())
         self.updateGeometry()
 
     @override
@@ -195,7 +222,7 @@ class Legend(QWidget):
 
     @override
     def heightForWidth(self, arg__1: int) -> int:
-        lines = max(self._most_lines, self._num_lines(arg__1, self._parts))
+        lines = max(self._most_lines, self._num_lines(arg__1))
         return lines * self._pitch() - self._themes.px(LINE_GAP)
 
     @override
@@ -213,14 +240,16 @@ class Legend(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._themes.font(SMALL_FONT_PX))
         swatch, gap = self._themes.px(SWATCH), self._themes.px(SWATCH_GAP)
-        for part, place in zip(self._parts, self._places(self.width(), self._parts), strict=True):
-            text = QRect(place)
-            if part.token:
+        for place in self._places(self.width()):
+            text = QRect(place.rect)
+            if not text.intersects(event.rect()):
+                continue
+            if place.token:
                 painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(self._themes.color(part.token))
-                top = place.center().y() - swatch // 2 + 1
-                painter.drawRoundedRect(place.left(), top, swatch, swatch, 2, 2)
-                text.setLeft(place.left() + swatch + gap)
+                painter.setBrush(self._themes.color(place.token))
+                top = text.center().y() - swatch // 2 + 1
+                painter.drawRoundedRect(text.left(), top, swatch, swatch, 2, 2)
+                text.setLeft(text.left() + swatch + gap)
             painter.setPen(self._themes.color("muted"))
-            painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, part.label)
+            painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, place.label)
         painter.end()

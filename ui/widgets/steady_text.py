@@ -22,10 +22,11 @@ class SteadyText(QWidget):
         super().__init__(parent)
         self._themes = themes
         self._text = ""
+        self._known: tuple[int, int] | None = None  # the height for the width asked for last
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        themes.changed.connect(self.updateGeometry)
+        themes.changed.connect(self._on_theme)
 
     def text(self) -> str:
         """The words."""
@@ -35,9 +36,10 @@ class SteadyText(QWidget):
         """Show these words."""
         if text == self._text:
             return
-        old, self._text = self._height(self.width(), self._text), text
+        old = self._height(self.width())
+        self._text, self._known = text, None
         self.setAccessibleName(text)
-        if self._height(self.width(), text) != old:
+        if self._height(self.width()) != old:
             self.updateGeometry()
         self.update()
 
@@ -45,13 +47,20 @@ class SteadyText(QWidget):
         """Show none."""
         self.setText("")
 
-    def _height(self, width: int, text: str) -> int:
-        metrics = QFontMetrics(self._themes.font(SMALL_FONT_PX))
-        return metrics.boundingRect(QRect(0, 0, width, 10_000), _FLAGS, text).height()
+    def _height(self, width: int) -> int:
+        if self._known is None or self._known[0] != width:
+            metrics = QFontMetrics(self._themes.font(SMALL_FONT_PX))
+            room = QRect(0, 0, width, 10_000)
+            self._known = width, metrics.boundingRect(room, _FLAGS, self._text).height()
+        return self._known[1]
+
+    def _on_theme(self) -> None:
+        self._known = None
+        self.updateGeometry()
 
     @override
     def heightForWidth(self, arg__1: int) -> int:
-        return self._height(arg__1, self._text)
+        return self._height(arg__1)
 
     @override
     def sizeHint(self) -> QSize:

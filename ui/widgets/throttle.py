@@ -6,13 +6,14 @@ from time import perf_counter_ns
 from PySide6.QtCore import QObject, QTimer
 
 FRAME_MS = 33
+_NS_PER_MS = 1_000_000
 
 
 class Throttle(QObject):
     """Runs an action at once, then at most every ``interval_ms``; calls between become one.
 
     An action that takes long is given longer pauses, so that it never uses more than a third of
-    the thread.
+    the thread. A pause in which nothing is called wakes nobody.
     """
 
     def __init__(
@@ -20,41 +21,39 @@ class Throttle(QObject):
     ) -> None:
         super().__init__(parent)
         self._action = action
-        self._interval_ms = interval_ms
-        self._is_wanted = False
+        self._interval_ns = interval_ms * _NS_PER_MS
+        self._pause_ends_ns = 0
         self._timer = QTimer(self)
         self._timer.setObjectName(name)
         self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self._timeout)
+        self._timer.timeout.connect(self._run)
 
     def call(self) -> None:
         """Run the action now, or soon when it has just run."""
         if self._timer.isActive():
-            self._is_wanted = True
-        else:
+            return
+        wait_ns = self._pause_ends_ns - perf_counter_ns()
+        if wait_ns <= 0:
             self._run()
+        else:
+            self._timer.start(-(-wait_ns // _NS_PER_MS))
 
     def flush(self) -> None:
         """Run a call that still waits, now."""
-        if self._is_wanted:
+        if self._timer.isActive():
             self._timer.stop()
             self._run()
 
     def cancel(self) -> None:
         """Forget a call that still waits, and the pause."""
-        self._is_wanted = False
+        self._pause_ends_ns = 0
         self._timer.stop()
 
-    def _timeout(self) -> None:
-        if self._is_wanted:
-            self._run()
-
     def _run(self) -> None:
-        self._is_wanted = False
-        began = perf_counter_ns()
+        began_ns = perf_counter_ns()
         self._action()
-        cost_ms = (perf_counter_ns() - began) // 1_000_000
-        self._timer.start(max(self._interval_ms, 2 * cost_ms))
+        ended_ns = perf_counter_ns()
+        self._pause_ends_ns = ended_ns + max(self._interval_ns, 2 * (ended_ns - began_ns))
 
 
 class Debounce(QObject):

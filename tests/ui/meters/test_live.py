@@ -1,6 +1,10 @@
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QScrollArea
+from typing_extensions import override
 
 from tests.helpers.sample_engine import MODEL, MS, STATS, TIMELINE
 from ui.meters.live import REPAINT_MS, LiveMeters
@@ -175,3 +179,30 @@ def test_an_empty_cache_does_not_count_in_the_budgets_unit(meters):
     meters.set_stats(replace(empty, kv_total_blocks=5_120))
     repaint(meters)
     assert meters._kv.text == "0 MiB / 1.8 GiB 0 tok"
+
+
+def test_a_figure_that_changes_has_nothing_behind_the_page_painted(qtbot, meters):
+    meters.set_model(MODEL)
+    meters.set_stats(STATS)
+    repaint(meters)
+    qtbot.wait(1)
+    painted = []
+
+    class Paints(QObject):
+        @override
+        def eventFilter(self, watched, event):
+            if event.type() is QEvent.Type.Paint:
+                painted.append(watched)
+            return False
+
+    paints = Paints(meters)
+    area = meters.findChild(QScrollArea)
+    for behind in (meters, area, area.viewport(), area.widget()):
+        behind.installEventFilter(paints)
+    for n in range(101):
+        meters.add_token_times([n * 5 * MS])
+    repaint(meters)
+    qtbot.waitUntil(lambda: bool(painted))
+    assert set(painted) == {area.widget()}
+    ground = area.widget().grab().toImage().pixelColor(1, 1)
+    assert ground == meters.palette().color(QPalette.ColorRole.Window)

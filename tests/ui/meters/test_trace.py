@@ -48,3 +48,20 @@ def test_it_paints_with_and_without_gaps(trace):
     assert trace.grab().toImage() != empty
     trace.clear()
     assert trace.grab().toImage() == empty
+
+
+def test_a_line_that_grew_is_the_line_drawn_at_once(qtbot, trace):
+    gaps = [(5 + n % 3) * MS for n in range(CAPACITY + 100)]
+    gaps[200], gaps[330] = 900 * MS, 40 * MS
+    for start in range(0, len(gaps), 7):
+        trace.add(gaps[start : start + 7])
+        grown = trace.grab().toImage()
+    whole = ItlTrace(ThemeSource())
+    qtbot.addWidget(whole)
+    whole.resize(trace.size())
+    whole._ceiling = trace.ceiling_ns
+    whole.add(gaps)
+    assert whole.grab().toImage() == grown
+    trace.resize(180, 56)
+    whole.resize(180, 56)
+    assert whole.grab().toImage() == trace.grab().toImage()

@@ -1,4 +1,4 @@
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 
 from ui.widgets.throttle import Debounce, Throttle
 
@@ -33,6 +33,25 @@ def test_flush_runs_what_waits_and_cancel_forgets_it(qapp):
     throttle.call()
     throttle.cancel()
     throttle.flush()
+    assert len(calls) == 2
+
+
+def test_a_pause_in_which_nothing_is_called_wakes_nobody(qtbot):
+    throttle, calls, parent = make(Throttle, 20)
+    timer = parent.findChild(QTimer, "test")
+    throttle.call()
+    assert not timer.isActive()
+    throttle.call()
+    assert timer.isActive()
+    qtbot.waitUntil(lambda: len(calls) == 2)
+    assert not timer.isActive()
+
+
+def test_after_the_pause_a_call_runs_at_once(qtbot):
+    throttle, calls, _parent = make(Throttle, 1)
+    throttle.call()
+    qtbot.wait(20)
+    throttle.call()
     assert len(calls) == 2
 
 
