@@ -5,7 +5,7 @@ line is cut to it.
 """
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
+from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget, QWidgetItem
 from typing_extensions import override
 
 
@@ -25,6 +25,13 @@ class FlowLayout(QLayout):
         """Change the room between items and between lines, in pixels."""
         self._gap, self._line_gap = gap, line_gap
         self.invalidate()
+
+    @override
+    def addWidget(self, w: QWidget) -> None:
+        # An item that Qt makes counts as deleted for Python as soon as a wrapper above it does,
+        # and asking it then ends the process. One made here lives as long as Qt keeps it.
+        self.addChildWidget(w)
+        self.addItem(QWidgetItem(w))
 
     @override
     def addItem(self, item: QLayoutItem) -> None:

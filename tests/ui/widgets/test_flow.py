@@ -1,6 +1,7 @@
 import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
+from shiboken6 import Shiboken
 from typing_extensions import override
 
 from ui.widgets.flow import FlowLayout
@@ -71,3 +72,17 @@ def test_without_widgets_there_is_no_height(qtbot):
     owner = QWidget()
     qtbot.addWidget(owner)
     assert FlowLayout(1, 1, owner).heightForWidth(50) == 0
+
+
+def test_items_outlive_what_is_marked_as_deleted_above_them(flow):
+    owner, layout = flow
+    Shiboken.invalidate(owner)
+    assert layout.minimumSize() == QSize(0, 20)
+
+
+def test_a_widget_that_is_deleted_leaves_the_line(qtbot, flow):
+    owner, layout = flow
+    first = layout.itemAt(0).widget()
+    with qtbot.waitSignal(first.destroyed):
+        first.deleteLater()
+    assert places(owner, 200) == [(0, 0, 40), (50, 5, 40)]
