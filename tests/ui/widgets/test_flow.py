@@ -1,6 +1,6 @@
 import pytest
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import Shiboken
 from typing_extensions import override
 
@@ -74,9 +74,13 @@ def test_without_widgets_there_is_no_height(qtbot):
     assert FlowLayout(1, 1, owner).heightForWidth(50) == 0
 
 
-def test_items_outlive_what_is_marked_as_deleted_above_them(flow):
-    owner, layout = flow
-    Shiboken.invalidate(owner)
+def test_items_outlive_what_is_marked_as_deleted_above_them(qtbot):
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    column, layout = QVBoxLayout(owner), FlowLayout(10, 4)
+    layout.addWidget(Box(40, 20))
+    column.addLayout(layout)
+    Shiboken.invalidate(column)
     assert layout.minimumSize() == QSize(0, 20)
 
 
