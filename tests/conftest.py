@@ -112,5 +112,6 @@ def _no_leaks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     complaints = new_threads(threads)
     if watch is not None:
         complaints += watch.complaints()
+        watch.undress()
     if complaints:
         pytest.fail("\n".join(complaints), pytrace=False)

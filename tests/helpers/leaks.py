@@ -63,6 +63,17 @@ class QtWatch:
         self._delete_the_deferred()
         return self._timers_running() + self._widgets_left()
 
+    @staticmethod
+    def undress() -> None:
+        """Take the style sheet off that a window gave the app.
+
+        The next window finds the app as a first start does; else it would be polished twice, in
+        the old sheet while it is built and in its own.
+        """
+        app = QApplication.instance()
+        if isinstance(app, QApplication) and app.styleSheet():
+            app.setStyleSheet("")
+
     def _timers_running(self) -> list[str]:
         return [
             f"timer still running: {timer.objectName() or timer!r} (parent {timer.parent()!r})"
