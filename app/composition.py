@@ -14,6 +14,7 @@ from app.controllers.answers import Answers
 from app.controllers.appearance import Appearance
 from app.controllers.branches import BranchController
 from app.controllers.chat import ChatController
+from app.controllers.chat_files import ChatFiles
 from app.controllers.inspector.diagnosis import DiagnosisController
 from app.controllers.inspector.inspected import InspectedAnswer
 from app.controllers.inspector.kept_reports import KeptReports
@@ -186,6 +187,8 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
     application.parts.add(LIBRARY, controllers.library.steps())
     views.pages.library.wanted.connect(application.parts.want)
     LinkController(views.chat)
+    files = ChatFiles(views.pages.sidebar, controllers.sidebar, services)
+    files.notice.connect(application.notify)
     views.chat.model_wanted.connect(window.choose_model)
     views.chat.library_wanted.connect(window.show_library)
     window.tint_requested.connect(views.chat.toggle_tint)

@@ -27,6 +27,8 @@ NEW_CHAT = Shortcut("new_chat", "Ctrl+N", mark("New chat"), mark("Conversations"
 SEARCH = Shortcut("search", "Ctrl+K", mark("Search chats"), mark("Conversations"))
 RENAME = Shortcut("rename", "F2", mark("Rename the selected chat"), mark("Conversations"))
 DELETE = Shortcut("delete", "Del", mark("Delete the selected chat"), mark("Conversations"))
+EXPORT = Shortcut("export", "Ctrl+S", mark("Save the chat as a file"), mark("Conversations"))
+IMPORT = Shortcut("import", "Ctrl+O", mark("Add chats from a file"), mark("Conversations"))
 SEND = Shortcut("send", "Return", mark("Send"), mark("Writing"))
 NEW_LINE = Shortcut("new_line", "Shift+Return", mark("New line"), mark("Writing"))
 STOP = Shortcut("stop", "Esc", mark("Stop the answer"), mark("Writing"))
@@ -49,6 +51,8 @@ SHEET = (
     SEARCH,
     RENAME,
     DELETE,
+    EXPORT,
+    IMPORT,
     SEND,
     NEW_LINE,
     STOP,

@@ -225,6 +225,8 @@ class MainWindow(QMainWindow):
         for shortcut, slot in (
             (actions.NEW_CHAT, pages.sidebar.new_chat_requested.emit),
             (actions.SEARCH, self._search),
+            (actions.EXPORT, pages.sidebar.ask_export),
+            (actions.IMPORT, pages.sidebar.files.ask_import),
             (actions.MODEL_MENU, self._top.pill.open_menu),
             (actions.LIBRARY, self._toggle_library),
             (actions.EXPERIMENTS, self._toggle_experiments),

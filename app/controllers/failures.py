@@ -1,5 +1,6 @@
 """Failures of storage, and any other, as one translated sentence."""
 
+from app.store.documents import ChatFileError
 from app.store.errors import (
     StoreError,
     StoreFullError,
@@ -33,6 +34,11 @@ def words_for(failure: Failure) -> str:
             "Update the app.",
             found=details["found"],
             known=details["known"],
+        )
+    if failure.code == ChatFileError.code and "reason" in details:
+        return tr(
+            "No chat could be read from this file ({reason}). Nothing was changed.",
+            reason=details["reason"],
         )
     if failure.code == StoreError.code and "reason" in details:
         return tr(

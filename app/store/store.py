@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.conversations import ChatMessage, Conversation, title_from
@@ -196,6 +196,16 @@ class Store:
             for message in messages:
                 connection.execute(UPDATE_MESSAGE, message_values(message, self._now()))
 
+    def add_conversations(
+        self, chats: Sequence[tuple[Conversation, Sequence[ChatMessage]]]
+    ) -> list[int]:
+        """Save whole conversations under ids of their own, all or none; returns these.
+
+        Each message comes after the one it answers. The ids given hold within a conversation alone.
+        """
+        with self._writing() as connection:
+            return [self._add_conversation(connection, *chat) for chat in chats]
+
     # ------------------------------------------------------------------ reports
 
     def save_report(self, message_id: int, report: AnswerReport) -> None:
@@ -242,6 +252,29 @@ class Store:
             "INSERT INTO conversations(created_at, updated_at) VALUES (?, ?)", (now, now)
         )
         return _new_id(cursor)
+
+    def _add_conversation(
+        self,
+        connection: sqlite3.Connection,
+        conversation: Conversation,
+        messages: Sequence[ChatMessage],
+    ) -> int:
+        now = self._now()
+        cursor = connection.execute(
+            "INSERT INTO conversations(title, system_prompt, created_at, updated_at) "
+            "VALUES (?, ?, ?, ?)",
+            (conversation.title, conversation.system_prompt, now, now),
+        )
+        target = _new_id(cursor)
+        saved: dict[int | None, int | None] = {None: None}
+        for message in messages:
+            moved = replace(message, conversation_id=target, parent_id=saved[message.parent_id])
+            saved[message.message_id] = self._insert(connection, moved)
+        connection.execute(
+            "UPDATE conversations SET active_leaf = ? WHERE id = ?",
+            (saved[conversation.active_leaf], target),
+        )
+        return target
 
     def _insert(self, connection: sqlite3.Connection, message: ChatMessage) -> int:
         cursor = connection.execute(INSERT_MESSAGE, message_values(message, self._now()))

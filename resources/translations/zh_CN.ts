@@ -96,6 +96,14 @@
       <translation>激活值、缓冲区、窗口页面和内存分配器的预留。</translation>
     </message>
     <message>
+      <source>Add chats from a file</source>
+      <translation>从文件添加对话</translation>
+    </message>
+    <message>
+      <source>Add chats from a file…</source>
+      <translation>从文件添加对话…</translation>
+    </message>
+    <message>
       <source>Add folder…</source>
       <translation>添加文件夹…</translation>
     </message>
@@ -110,6 +118,10 @@
     <message>
       <source>All</source>
       <translation>全部</translation>
+    </message>
+    <message>
+      <source>All files (*)</source>
+      <translation>所有文件 (*)</translation>
     </message>
     <message>
       <source>All models…</source>
@@ -314,6 +326,10 @@
     <message>
       <source>Chat template</source>
       <translation>对话模板</translation>
+    </message>
+    <message>
+      <source>Chats (*.json)</source>
+      <translation>对话 (*.json)</translation>
     </message>
     <message>
       <source>Checking what is here already</source>
@@ -664,6 +680,22 @@
       <translation>导出</translation>
     </message>
     <message>
+      <source>Export all chats</source>
+      <translation>导出全部对话</translation>
+    </message>
+    <message>
+      <source>Export all chats…</source>
+      <translation>导出全部对话…</translation>
+    </message>
+    <message>
+      <source>Export the chat</source>
+      <translation>导出对话</translation>
+    </message>
+    <message>
+      <source>Export…</source>
+      <translation>导出…</translation>
+    </message>
+    <message>
       <source>FFN</source>
       <translation>FFN</translation>
     </message>
@@ -952,6 +984,10 @@
       <translation>JSON Schema</translation>
     </message>
     <message>
+      <source>JSON, can be added again (*.json)</source>
+      <translation>JSON，可重新添加 (*.json)</translation>
+    </message>
+    <message>
       <source>KV</source>
       <translation>KV</translation>
     </message>
@@ -1156,6 +1192,10 @@
       <translation>缓存图：{layers}</translation>
     </message>
     <message>
+      <source>Markdown (*.md)</source>
+      <translation>Markdown (*.md)</translation>
+    </message>
+    <message>
       <source>Measure again</source>
       <translation>重新测量</translation>
     </message>
@@ -1348,6 +1388,10 @@
       <translation>没有包含“{text}”的对话。</translation>
     </message>
     <message>
+      <source>No chat could be read from this file ({reason}). Nothing was changed.</source>
+      <translation>无法从这个文件读取对话（{reason}）。没有任何改动。</translation>
+    </message>
+    <message>
       <source>No core for the engine</source>
       <translation>引擎等待核心</translation>
     </message>
@@ -1446,6 +1490,10 @@
     <message>
       <source>One cause is possible, and the figures do not prove it.</source>
       <translation>有一种可能的原因，但数据不足以证实。</translation>
+    </message>
+    <message>
+      <source>One chat was added.</source>
+      <translation>已添加一个对话。</translation>
     </message>
     <message>
       <source>One full context</source>
@@ -1800,6 +1848,10 @@
       <translation>另存为 Perfetto 跟踪…</translation>
     </message>
     <message>
+      <source>Save the chat as a file</source>
+      <translation>把对话保存为文件</translation>
+    </message>
+    <message>
       <source>Save the trace</source>
       <translation>保存跟踪</translation>
     </message>
@@ -2068,6 +2120,10 @@
       <translation>对话优先。正在测的这一点稍后重测。</translation>
     </message>
     <message>
+      <source>The chat was saved as {path}.</source>
+      <translation>对话已保存为 {path}。</translation>
+    </message>
+    <message>
       <source>The complete answer took {ms:.0f} ms to the screen, {share:.0%} of the time.</source>
       <translation>写完的回答过了 {ms:.0f} ms 才显示出来，占总时间的 {share:.0%}。</translation>
     </message>
@@ -2106,6 +2162,10 @@
     <message>
       <source>The file could not be written ({reason}). Choose another place.</source>
       <translation>无法写入文件（{reason}）。请换一个位置。</translation>
+    </message>
+    <message>
+      <source>The file could not be written ({reason}). The chats are kept.</source>
+      <translation>无法写入文件（{reason}）。对话都还在。</translation>
     </message>
     <message>
       <source>The first token came {short_ms} after a prompt of {short} tokens, and {long_ms} after one of {long}: each further 1,000 prompt tokens cost about {growth}. Prompts use arithmetic.</source>
@@ -2894,6 +2954,10 @@
     <message>
       <source>change</source>
       <translation>变化</translation>
+    </message>
+    <message>
+      <source>chat</source>
+      <translation>对话</translation>
     </message>
     <message>
       <source>chat template</source>
@@ -3698,6 +3762,14 @@
     <message>
       <source>{n} chats</source>
       <translation>{n} 个对话</translation>
+    </message>
+    <message>
+      <source>{n} chats were added.</source>
+      <translation>已添加 {n} 个对话。</translation>
+    </message>
+    <message>
+      <source>{n} chats were saved as {path}.</source>
+      <translation>{n} 个对话已保存为 {path}。</translation>
     </message>
     <message>
       <source>{n} days ago</source>

@@ -33,6 +33,7 @@ from ui import actions
 from ui.i18n import tr
 from ui.icons import Icon, make_icon
 from ui.sidebar.delegate import ConversationDelegate
+from ui.sidebar.files import ChatFileDialogs
 from ui.sidebar.model import ConversationModel
 from ui.sidebar.rows import ConversationRow
 from ui.theme import ThemeSource, set_look
@@ -70,6 +71,7 @@ class Sidebar(QWidget):
         self._undo_timer.setSingleShot(True)
         self._undo_timer.setInterval(UNDO_MS)
         self._undo_timer.timeout.connect(self._end_undo)
+        self.files = ChatFileDialogs(self)
         self._model = ConversationModel(self)
         self._model.renamed.connect(self.rename_requested)
         self._delegate = ConversationDelegate(themes, self)
@@ -129,6 +131,12 @@ class Sidebar(QWidget):
         """Put the caret into the search box."""
         self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._search.selectAll()
+
+    def ask_export(self) -> None:
+        """Ask where the chat that is open, or marked in the list, shall be saved."""
+        conversation = self._model.conversation_at(self._list.currentIndex())
+        if conversation is not None:
+            self.files.ask_export(conversation.conversation_id, conversation.title)
 
     # ------------------------------------------------------------------ building
 
@@ -197,6 +205,8 @@ class Sidebar(QWidget):
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         label.setContentsMargins(8, 12, 8, 0)
+        label.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        label.customContextMenuRequested.connect(self._show_menu)
         return label
 
     def _arrange(self) -> None:
@@ -247,23 +257,35 @@ class Sidebar(QWidget):
         self.conversation_selected.emit(conversation.conversation_id)
 
     def _show_menu(self, position: QPoint) -> None:
-        index = self._list.indexAt(position)
-        if self._model.conversation_at(index) is None:
-            return
-        menu = self._menu_for(index)
+        asked = self._empty if self._empty.isVisible() else self._list.viewport()
+        menu = self._menu_for(self._list.indexAt(position))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(self._list.viewport().mapToGlobal(position))
+        menu.popup(asked.mapToGlobal(position))
 
     def _menu_for(self, index: QModelIndex) -> QMenu:
+        """What can be done with a chat, or beside all of them."""
         menu = QMenu(self)
-        self._list.setCurrentIndex(index)
+        if self._model.conversation_at(index) is not None:
+            self._list.setCurrentIndex(index)
+            self._add_actions_of_chat(menu)
+            menu.addSeparator()
+        add = menu.addAction(tr("Add chats from a file…"))
+        add.setShortcut(QKeySequence(actions.IMPORT.keys))
+        add.triggered.connect(self.files.ask_import)
+        if self._model.num_conversations():
+            menu.addAction(tr("Export all chats…")).triggered.connect(self.files.ask_export_all)
+        return menu
+
+    def _add_actions_of_chat(self, menu: QMenu) -> None:
         rename = menu.addAction(tr("Rename"))
         rename.setShortcut(QKeySequence(actions.RENAME.keys))
         rename.triggered.connect(self._rename_selected)
         delete = menu.addAction(tr("Delete"))
         delete.setShortcut(QKeySequence(actions.DELETE.keys))
         delete.triggered.connect(self._delete_selected)
-        return menu
+        export = menu.addAction(tr("Export…"))
+        export.setShortcut(QKeySequence(actions.EXPORT.keys))
+        export.triggered.connect(self.ask_export)
 
     def _rename_selected(self) -> None:
         self._list.edit(self._list.currentIndex())

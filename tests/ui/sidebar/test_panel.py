@@ -1,9 +1,9 @@
 import time
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QLineEdit, QListView, QMenu
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QListView, QMenu
 
 from ui.sidebar.panel import Sidebar
 from ui.sidebar.rows import ConversationRow
@@ -149,14 +149,37 @@ def test_empty_states_tell_search_and_start_apart(sidebar):
     assert not sidebar._empty.isVisible()
 
 
-def test_the_context_menu_offers_rename_and_delete(sidebar):
+def test_the_context_menu_offers_what_a_chat_allows(sidebar):
     sidebar.set_conversations(rows("a", "b"))
     deleted = heard(sidebar.delete_requested)
     menu = sidebar._menu_for(list_of(sidebar).model().index(2))
     assert isinstance(menu, QMenu)
-    assert [action.text() for action in menu.actions()] == ["Rename", "Delete"]
+    assert [action.text() for action in menu.actions() if action.text()] == [
+        "Rename",
+        "Delete",
+        "Export…",
+        "Add chats from a file…",
+        "Export all chats…",
+    ]
     menu.actions()[1].trigger()
     assert deleted == [(2,)]
+
+
+def test_chats_can_be_added_to_an_empty_list(sidebar):
+    sidebar.set_conversations([])
+    menu = sidebar._menu_for(QModelIndex())
+    assert [action.text() for action in menu.actions()] == ["Add chats from a file…"]
+
+
+def test_the_open_chat_is_exported_by_its_title(sidebar):
+    sidebar.ask_export()  # none is open
+    assert not sidebar.findChildren(QFileDialog)
+    sidebar.set_conversations(rows("a", "b"))
+    sidebar.set_current(2)
+    sidebar.ask_export()
+    (dialog,) = sidebar.findChildren(QFileDialog)
+    assert dialog.selectedFiles()[0].endswith("b.md")
+    dialog.close()
 
 
 def test_buttons(sidebar, qtbot):
