@@ -3,6 +3,7 @@
 Opting out is explicit: ``logfail.expect(pattern)`` for a record that a test provokes.
 """
 
+import gc
 import os
 import random
 import sys
@@ -25,6 +26,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["PYTHONUTF8"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", str(min(4, os.cpu_count() or 1)))
+# threads that wait for their part of a tiny product take no core from those that have work
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 if sys.platform == "linux" and not os.environ.get("DISPLAY"):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -56,6 +59,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         )
 
     items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """Spare every collection of garbage the modules and tests, which stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
