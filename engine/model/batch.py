@@ -16,7 +16,7 @@ class ForwardInterruptedError(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Segment:
     """The rows of one request inside a flat batch.
 
@@ -37,7 +37,7 @@ class Segment:
         return self.window_ids[group - 1] if group else self.block_ids
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ForwardBatch:
     """One flat batch of T tokens from several requests; R of its rows need logits.
 

@@ -108,16 +108,20 @@ class NativeDecoder:
             for rotation in layer_rotations(self.config)
         )
         self._context_length = context_length
+        self._num_positions = 0
         if self._captured is not None:
             self._captured.forget()
 
     def reserve(self, num_positions: int) -> None:
         """Tabulate positions [0, num_positions); those that a request's blocks reach are anyway."""
+        if num_positions <= self._num_positions:
+            return
         is_growing = any(table.num_positions < num_positions for table in self._tables)
         if is_growing and self._captured is not None:
             self._captured.drop()
         for table in self._tables:
             table.reserve(num_positions)
+        self._num_positions = min(table.num_positions for table in self._tables)
 
     def _rotary_table(self, rotation: float, context_length: int) -> RotaryTable:
         """``rotation`` as from ``layer_rotation``; frequencies of 0 only apply the head scales."""
@@ -171,7 +175,6 @@ class NativeDecoder:
             lines += ("layers: one native call a step",)
         return lines if self._captured is None else (*lines, self._captured.fact)
 
-    @torch.inference_mode()
     def forward(
         self,
         batch: ForwardBatch,
@@ -186,6 +189,17 @@ class NativeDecoder:
         """
         if watch is None and self._step is not None and self._step.can_read(storage):
             return self._run_native(self._step, batch, storage, interrupted)
+        return self._run_layers(batch, storage, interrupted, watch)
+
+    @torch.inference_mode()
+    def _run_layers(
+        self,
+        batch: ForwardBatch,
+        storage: PagedStorage,
+        interrupted: Callable[[], bool],
+        watch: Callable[[int, torch.Tensor], None] | None,
+    ) -> torch.Tensor:
+        """The forward pass through torch."""
         if watch is None and self._captured is not None:
             self._captured.take(storage, self._shape)
             logits = self._captured.run(self, batch, interrupted)

@@ -3,6 +3,7 @@
 The decoder asks once, when it is built, and goes through torch where the answer is None.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -40,6 +41,8 @@ class NativeStep:
         self._step = step
         self._storage: PagedStorage | None = None
         self._caches: Sequence[StepCache] = ()  # of the storage; none: it cannot be read
+        self._halves: Sequence[tuple[torch.Tensor, torch.Tensor]] = ()  # of the rotary tables
+        self._rotations: Sequence[RotaryRows] = ()
 
     def can_read(self, storage: PagedStorage) -> bool:
         """Whether the core reads this cache in place."""
@@ -72,7 +75,7 @@ class NativeStep:
             segments=[
                 StepSegment(s.start, s.length, s.context, s.block_ids) for s in batch.segments
             ],
-            rotations=[RotaryRows(*table.halves) for table in tables],
+            rotations=self._rotations_of(tables),
             part_ns=None if clock is None else clock.address,
         )
         if not self.can_read(storage):
@@ -89,6 +92,14 @@ class NativeStep:
         if clock is not None:
             clock.settle()
         return logits
+
+    def _rotations_of(self, tables: Sequence[RotaryTable]) -> Sequence[RotaryRows]:
+        """The rows of ``tables``, described anew only where one has grown or is another."""
+        halves = [table.halves for table in tables]
+        if len(halves) != len(self._halves) or not all(map(operator.is_, halves, self._halves)):
+            self._halves = halves
+            self._rotations = [RotaryRows(*pair) for pair in halves]
+        return self._rotations
 
 
 def _caches_of(storage: PagedStorage) -> list[StepCache]:

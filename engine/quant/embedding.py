@@ -1,5 +1,7 @@
 """Token embeddings: rows of [vocab_size, hidden], dequantised only when asked for."""
 
+from collections.abc import Callable
+
 import torch
 
 from engine.api import Precision
@@ -34,6 +36,9 @@ class Embedding:
         self._weight = _compact(weight, compute_dtype, device)
         self._compute_dtype = compute_dtype
         self._is_shared = is_shared
+        self._look_up: Callable[[torch.Tensor], torch.Tensor] = self._dequantized
+        if isinstance(self._weight, PackedTable) and compute_dtype == torch.float32:
+            self._look_up = self._weight.read  # as it is wanted: a step need not go the long way
 
     @property
     def nbytes(self) -> int:
@@ -42,6 +47,9 @@ class Embedding:
 
     def __call__(self, ids: torch.Tensor) -> torch.Tensor:
         """Look up ``ids``: a new tensor [T, hidden]."""
+        return self._look_up(ids)
+
+    def _dequantized(self, ids: torch.Tensor) -> torch.Tensor:
         return self._weight.rows(ids).dequantize().to(self._compute_dtype)
 
 

@@ -105,7 +105,11 @@ class PackedTable(Weight):
 
     @override
     def rows(self, index: torch.Tensor) -> DenseWeight:
-        return DenseWeight(self._matrix.rows(index))
+        return DenseWeight(self.read(index))
+
+    def read(self, index: torch.Tensor) -> torch.Tensor:
+        """The rows ``index`` (int64 [n]) as float32 [n, K]: a new tensor."""
+        return self._matrix.rows(index)
 
 
 def to_grouped_int8(weight: Weight) -> GroupedInt8Weight:

@@ -1,9 +1,11 @@
 """The few tokens a sampled draw can choose from, found without sorting the vocabulary.
 
 NumPy on one row of host memory: its single-threaded passes cost less here than waking the
-matrix threads up. Each pass over the vocabulary counts. One finds the maxima of groups of tokens:
-the largest of all, and which groups hold the tokens above any bound. More are only needed where
-top-p depends on the weights of all tokens. Agrees with ``engine.sampling.steps``.
+matrix threads up. After a step of the model nothing is left in the processor's caches, so that
+each function called for the first time costs more than it computes: min-p, which the app begins
+with, needs one comparison with the likeliest token, and most often nothing else. Where top-k or
+top-p decide, the maxima of groups of tokens tell which of these hold the wanted ones; the weights
+of all are only added up where top-p depends on them. Agrees with ``engine.sampling.steps``.
 """
 
 import math
@@ -28,7 +30,7 @@ _WIDE_WANTED, _WIDE_GROUP = 2_048, 8
 _ROUNDING = 1e-5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Candidates:
     """Kept tokens, likeliest first: ``ids`` int64 [n], ``weights`` float64 [n], not normalised."""
 
@@ -43,9 +45,7 @@ class Candidates:
 
 
 class Peaks:
-    """Logits, float32 [V], and the largest of each group of them.
-
-    ``scratch``, float32 [V], is written to when all weights are added up.
+    """The largest of each group of logits, float32 [V].
 
     ::
 
@@ -53,19 +53,14 @@ class Peaks:
         maxima   [0 ..... n)      the largest of all i, n + i, 2n + i, ...
     """
 
-    __slots__ = ("_group", "_logits", "_maxima", "_rest", "_scratch", "best")
+    __slots__ = ("_group", "_logits", "_maxima", "_rest")
 
-    def __init__(self, logits: Row, scratch: Row | None = None, group: int = _GROUP) -> None:
+    def __init__(self, logits: Row, group: int = _GROUP) -> None:
         self._group = group = group if len(logits) > _FEW_TOKENS else 1
         self._logits = logits
-        self._scratch = scratch
         num_groups = len(logits) // group
         self._rest = num_groups * group
         self._maxima = np.maximum.reduce(logits[: self._rest].reshape(group, num_groups), axis=0)
-        best = float(self._maxima.max())
-        if self._rest < len(logits):
-            best = float(np.maximum(logits[self._rest :].max(), best))  # NaN stays NaN
-        self.best: float = best
 
     def largest(self, wanted: int) -> Ids | None:
         """All tokens above a bound that at least ``wanted`` reach; None if groups are too few.
@@ -95,70 +90,73 @@ class Peaks:
         rest = (self._logits[self._rest :] >= bound).nonzero()[0]
         return np.concatenate((ids, rest + self._rest))
 
-    def weight_below(self, bound: np.float32, temperature: float) -> float:
+    def weight_below(self, bound: np.float32, best: float, temperature: float) -> float:
         """What tokens that do not reach ``bound`` weigh at least: the largest of each group."""
-        return float(_weights(self._maxima[self._maxima < bound], self.best, temperature).sum())
-
-    def total_weight(self, temperature: float) -> float:
-        """What the probabilities of all tokens, relative to the likeliest, add up to."""
-        weights = np.subtract(self._logits, np.float32(self.best), out=self._scratch)
-        np.divide(weights, np.float32(temperature), out=weights)
-        return float(np.exp(weights, out=weights).sum())
+        return float(_weights(self._maxima[self._maxima < bound], best, temperature).sum())
 
 
-def find_candidates(logits: Row, params: SamplingParams, peaks: Peaks | None = None) -> Candidates:
+def find_candidates(
+    logits: Row, params: SamplingParams, best: float | None = None, scratch: Row | None = None
+) -> Candidates:
     """What the filters leave of ``logits`` (float32 [V]) at the given temperature.
 
-    In this order: typical, top-k, top-p, min-p. ``peaks``: those of the logits, where known.
+    In this order: typical, top-k, top-p, min-p. ``best``: the largest of the logits, where known;
+    ``scratch``, float32 [V], is written to when all weights are added up.
     """
+    if best is None:
+        best = float(logits.max())
     if params.typical_p < 1:
-        best = float(logits.max()) if peaks is None else peaks.best
-        logits, peaks = _typical(logits, best, params), None
-    if peaks is None:
-        peaks = Peaks(logits)
+        logits = _typical(logits, best, params)
+        best = float(logits.max())
     if not params.top_k and params.top_p >= 1 and params.min_p <= 0:
         left = np.flatnonzero(logits > -np.inf)
-        return Candidates(left, _weights(logits[left], peaks.best, params.temperature))
+        return Candidates(left, _weights(logits[left], best, params.temperature))
     is_by_min_p = params.min_p > 0 and not (params.top_k and params.top_p < 1)
-    if is_by_min_p and (found := _above_min_p(logits, params, peaks)) is not None:
+    if is_by_min_p and (found := _above_min_p(logits, params, best, scratch)) is not None:
         return found
     total = None
     if not params.top_k and params.top_p < 1:
-        total = peaks.total_weight(params.temperature)
-    ids = peaks.largest(max(_WANTED_OF_TOP_K, params.top_k) if params.top_k else _WANTED)
-    found = None if ids is None else _filter(logits, ids, params, peaks.best, total)
+        total = _total_weight(logits, best, params.temperature, scratch)
+    ids = Peaks(logits).largest(max(_WANTED_OF_TOP_K, params.top_k) if params.top_k else _WANTED)
+    found = None if ids is None else _filter(logits, ids, params, best, total)
     if found is None:
-        ids = Peaks(logits, group=_WIDE_GROUP).largest(max(_WIDE_WANTED, params.top_k))
-        found = None if ids is None else _filter(logits, ids, params, peaks.best, total)
+        ids = Peaks(logits, _WIDE_GROUP).largest(max(_WIDE_WANTED, params.top_k))
+        found = None if ids is None else _filter(logits, ids, params, best, total)
     if found is None:
-        found = _filter(logits, np.arange(len(logits)), params, peaks.best, total)
+        found = _filter(logits, np.arange(len(logits)), params, best, total)
     assert found is not None, "the whole vocabulary decides every filter"
     return found
 
 
-def _above_min_p(logits: Row, params: SamplingParams, peaks: Peaks) -> Candidates | None:
+def _above_min_p(
+    logits: Row, params: SamplingParams, best: float, scratch: Row | None
+) -> Candidates | None:
     """What min-p, with top-k or with top-p, leaves; None where min-p keeps too many to sort.
 
     Top-p takes none of them away where those before the last do not even reach its part of what
     some tokens weigh: so the weights of all are added up only where it does, or nearly.
     """
-    lowest = peaks.best + params.temperature * (math.log(params.min_p) - _ROUNDING)
-    bound = np.float32(lowest - abs(peaks.best) * _ROUNDING)
-    ids = peaks.above(bound)
+    lowest = best + params.temperature * (math.log(params.min_p) - _ROUNDING)
+    bound = np.float32(lowest - abs(best) * _ROUNDING)
+    ids = (logits >= bound).nonzero()[0]
+    if len(ids) == 1:
+        return Candidates(ids, np.ones(1))
     if len(ids) > _WIDE_WANTED:
         return None
     values = logits[ids]
     order = (-values).argsort(kind="stable")[: params.top_k or None]
     ids = ids[order]
-    weights = _weights(values[order], peaks.best, params.temperature)
+    weights = _weights(values[order], best, params.temperature)
     num_kept = max(1, int(np.count_nonzero(weights >= params.min_p)))
     if params.top_p < 1:
         cumulative = weights.cumsum()
         before = cumulative - weights
         least = float(before[num_kept - 1]) / (params.top_p * (1 - _ROUNDING))
         known = float(cumulative[-1])
-        if known <= least and known + peaks.weight_below(bound, params.temperature) <= least:
-            reach = params.top_p * peaks.total_weight(params.temperature)
+        if known <= least:
+            known += Peaks(logits).weight_below(bound, best, params.temperature)
+        if known <= least:
+            reach = params.top_p * _total_weight(logits, best, params.temperature, scratch)
             num_kept = max(1, min(num_kept, int(before.searchsorted(reach, side="left"))))
     return Candidates(ids[:num_kept], weights[:num_kept])
 
@@ -204,6 +202,13 @@ def _typical(logits: Row, best: float, params: SamplingParams) -> Row:
     kept = np.full_like(logits, -np.inf)
     kept[order[:num_kept]] = logits[order[:num_kept]]
     return kept
+
+
+def _total_weight(logits: Row, best: float, temperature: float, scratch: Row | None) -> float:
+    """What the probabilities of all tokens, relative to the likeliest, add up to."""
+    weights = np.subtract(logits, np.float32(best), out=scratch)
+    np.divide(weights, np.float32(temperature), out=weights)
+    return float(np.exp(weights, out=weights).sum())
 
 
 def _weights(logits: Row, best: float, temperature: float) -> npt.NDArray[np.float64]:

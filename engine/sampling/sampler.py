@@ -10,7 +10,7 @@ import torch
 from engine.api import SamplingParams
 from engine.errors import EngineError
 from engine.sampling.adjustment import adjusted, is_plain
-from engine.sampling.candidates import Peaks, Row, find_candidates
+from engine.sampling.candidates import Row, find_candidates
 from engine.sampling.constraint import TokenConstraint
 from engine.sampling.params import is_greedy
 from engine.sampling.uniform import uniform
@@ -61,9 +61,11 @@ class Sampler:
         Does not modify ``logits``. Raises EngineError when the model produced no numbers.
         """
         assert len(chunks) == logits.shape[0], "one row a choice"
-        if all(map(_is_plain_greedy, chunks)):
-            return _likeliest(logits)
-        host = (logits if logits.device.type == "cpu" else logits.cpu()).numpy()
+        if not logits.is_cpu:
+            if all(map(_is_plain_greedy, chunks)):
+                return _likeliest(logits)
+            logits = logits.cpu()
+        host = logits.numpy()
         if len(self._scratch) != host.shape[1]:
             self._scratch = np.empty(host.shape[1], dtype=np.float32)
         return [_choose(host[index], row, self._scratch) for index, row in enumerate(chunks)]
@@ -74,18 +76,11 @@ def _is_plain_greedy(row: SamplingRow) -> bool:
 
 
 def _likeliest(logits: torch.Tensor) -> list[int]:
-    """The likeliest token of each row; of equals the first."""
-    if logits.device.type == "cpu":
-        host = logits.numpy()
-        tokens = host.argmax(axis=-1)
-        is_sound = bool(np.isfinite(host[np.arange(len(host)), tokens]).all())
-        choices: list[int] = tokens.tolist()
-    else:
-        best = logits.max(dim=-1)  # only the choices need to leave the device
-        is_sound = bool(best.values.isfinite().all())
-        choices = best.indices.tolist()
-    if not is_sound:
+    """The likeliest token of each row, of equals the first; only these leave the device."""
+    best = logits.max(dim=-1)
+    if not best.values.isfinite().all():
         raise _no_numbers()
+    choices: list[int] = best.indices.tolist()
     return choices
 
 
@@ -96,15 +91,16 @@ def _choose(logits: Row, row: SamplingRow, scratch: Row) -> int:
         logits = adjusted(logits, params, row.known_ids, output)
         if row.constraint is not None:
             logits = _constrained(logits, row.constraint, output)
-    if is_greedy(params):
-        likeliest = int(logits.argmax())
-        if not math.isfinite(logits[likeliest]):
-            raise _no_numbers()
-        return likeliest
-    peaks = Peaks(logits, scratch)
-    if not math.isfinite(peaks.best):
+    likeliest = int(logits.argmax())  # one that is no number counts as the largest
+    best = float(logits[likeliest])
+    if not math.isfinite(best):
         raise _no_numbers()
-    return find_candidates(logits, params, peaks).choose(uniform(row.seed, row.sample_index))
+    if is_greedy(params):
+        return likeliest
+    found = find_candidates(logits, params, best, scratch)
+    if len(found.ids) == 1:
+        return likeliest
+    return found.choose(uniform(row.seed, row.sample_index))
 
 
 def _constrained(logits: Row, constraint: TokenConstraint, output: Sequence[int]) -> Row:

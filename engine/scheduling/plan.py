@@ -8,7 +8,7 @@ from engine.kv.group import WindowTable
 from engine.sampling.constraint import TokenConstraint
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ScheduledChunk:
     """A run of known tokens of one request, to be computed in this step.
 
@@ -48,7 +48,7 @@ class ScheduledChunk:
         return len(self.token_ids) - self.num_drafts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StepPlan:
     """The chunks of one step, at most one a request."""
 
@@ -60,7 +60,7 @@ class StepPlan:
         return sum(len(chunk.token_ids) for chunk in self.chunks)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StepOutput:
     """Tokens chosen by one step, by request, and when (``time.perf_counter_ns``).
 

@@ -105,6 +105,17 @@ def test_no_number_is_a_failure_with_a_sentence(params: SamplingParams) -> None:
         Sampler().sample(logits, [Row(params)])
 
 
+@pytest.mark.parametrize("params", [GREEDY, SamplingParams(), SamplingParams(top_k=3)])
+@pytest.mark.parametrize("vocab", [5, 4_097, 4_159])
+@pytest.mark.parametrize("place", [0, -1])
+def test_one_that_is_no_number_is_enough(params: SamplingParams, vocab: int, place: int) -> None:
+    logits = _logits(2, vocab)
+    assert len(Sampler().sample(logits, [Row(params)] * 2)) == 2
+    logits[1, place] = float("nan")
+    with pytest.raises(EngineError, match="not a number"):
+        Sampler().sample(logits, [Row(params)] * 2)
+
+
 def test_presence_and_frequency_look_at_the_answer_alone() -> None:
     logits = torch.tensor([[4.0, 3.0, 2.5]])
     known = [0, 0, 1, 1]
