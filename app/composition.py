@@ -25,6 +25,7 @@ from app.controllers.inspector.sources import InspectorSources
 from app.controllers.kept_caches import KeptCaches
 from app.controllers.library_services import LibraryServices
 from app.controllers.links import LinkController
+from app.controllers.local_server import LocalServer
 from app.controllers.loss_meter import LossMeter
 from app.controllers.machine_rates import MachineRates
 from app.controllers.measurement import Measurement
@@ -40,6 +41,7 @@ from app.late.experiments import EXPERIMENTS, ExperimentSources, LateExperiments
 from app.late.inspector import VIEWS, InspectorNeeds, add_views
 from app.late.library import LIBRARY, LateLibrary
 from app.late.parts import LateParts
+from app.late.settings import steps_to_settings
 from app.paths import Paths, resources_folder
 from app.quality.evaluation import engine_command, evaluation_arguments
 from app.settings.declared import SHOWN_SECTIONS
@@ -60,7 +62,7 @@ from ui.i18n import tr
 from ui.inspector.page import InspectorPage
 from ui.main_window import MainWindow, Pages
 from ui.meters.live import LiveMeters
-from ui.settings.panel import SettingsPanel
+from ui.settings.panel import SETTINGS, SettingsPanel
 from ui.settings.precision_panel import PrecisionPanel
 from ui.sidebar.panel import Sidebar
 from ui.theme import ThemeSource
@@ -183,18 +185,30 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
     ):
         speaker.notice.connect(application.notify)
     application.parts.add(ANSWERS, steps_to_answers())
+    application.parts.add(SETTINGS, steps_to_settings(views.pages.settings))
+    views.pages.settings.wanted.connect(application.parts.want)
     controllers.library.changed_settings.connect(controllers.settings.save)
     application.parts.add(LIBRARY, controllers.library.steps())
     views.pages.library.wanted.connect(application.parts.want)
     LinkController(views.chat)
     files = ChatFiles(views.pages.sidebar, controllers.sidebar, services)
     files.notice.connect(application.notify)
+    _serve_others(application, views.pages.settings)
     views.chat.model_wanted.connect(window.choose_model)
     views.chat.library_wanted.connect(window.show_library)
     window.tint_requested.connect(views.chat.toggle_tint)
     check = EngineInspector().check_schema
     checked = AnswerFormat(views.pages.settings, services.settings, library.catalog, check)
     controllers.settings.changed.connect(checked.refresh)
+
+
+def _serve_others(application: Application, panel: SettingsPanel) -> None:
+    controllers, services = application.controllers, application.services
+    server = LocalServer(
+        panel, controllers.settings, services.settings, controllers.model, services.bridge
+    )
+    server.notice.connect(application.notify)
+    application.window.closing.connect(server.close)
 
 
 def _make_inspector(

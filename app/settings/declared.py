@@ -6,6 +6,7 @@ Imports no Qt: the words are English source text, translated where they are show
 from collections.abc import Mapping
 
 from app.settings.sampling import ANSWER_FORMAT, SAMPLING
+from app.settings.serving import SERVING
 from engine.api import KVPrecision, Overflow, Precision
 from ui.settings.fields import Choice, Field, Section
 
@@ -272,7 +273,7 @@ REMEMBERED = Section(
     ),
 )
 
-SHOWN_SECTIONS = (MODEL, SAMPLING, ANSWER_FORMAT, PROMPT, APPEARANCE, DOWNLOADS)
+SHOWN_SECTIONS = (MODEL, SAMPLING, ANSWER_FORMAT, PROMPT, APPEARANCE, SERVING, DOWNLOADS)
 FIELDS: Mapping[str, Field] = {
     field.key: field for section in (*SHOWN_SECTIONS, REMEMBERED) for field in section.fields
 }

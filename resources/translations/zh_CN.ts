@@ -620,6 +620,10 @@
       <translation>正在编辑之前的消息：按 Esc 放弃修改</translation>
     </message>
     <message>
+      <source>Editors and scripts that speak OpenAI's protocol can ask the loaded model. Nobody outside this computer reaches it, and chats in this window go first.</source>
+      <translation>使用 OpenAI 协议的编辑器和脚本可以向已加载的模型提问。本机之外无法访问，而且此窗口中的对话优先。</translation>
+    </message>
+    <message>
       <source>Embedding</source>
       <translation>嵌入</translation>
     </message>
@@ -1038,6 +1042,10 @@
     <message>
       <source>Kernels</source>
       <translation>计算内核</translation>
+    </message>
+    <message>
+      <source>Key for other programs</source>
+      <translation>其他程序的密钥</translation>
     </message>
     <message>
       <source>Keyboard shortcuts</source>
@@ -1548,6 +1556,10 @@
       <translation>其他程序</translation>
     </message>
     <message>
+      <source>Other programs cannot be served at port {port} ({reason}). Choose another port in the settings.</source>
+      <translation>无法在端口 {port} 上提供服务（{reason}）。请在设置中换一个端口。</translation>
+    </message>
+    <message>
       <source>Other programs compute</source>
       <translation>其他程序在抢占</translation>
     </message>
@@ -1558,6 +1570,10 @@
     <message>
       <source>Other programs kept {n} cores busy meanwhile. Measure again when this machine is quiet.</source>
       <translation>期间别的程序占用了 {n} 个核。请在机器空闲时再测一次。</translation>
+    </message>
+    <message>
+      <source>Other programs on this computer reach the model at {address} with the key {key}</source>
+      <translation>本机的其他程序可通过 {address} 访问模型，密钥是 {key}</translation>
     </message>
     <message>
       <source>Paint-bound</source>
@@ -1602,6 +1618,10 @@
     <message>
       <source>Point at the map to see whose a block is. Blocks of half the height are kept for reuse; nobody computes with them now.</source>
       <translation>指向图中的块，看它属于谁。半高的块留作复用，当前没有计算用到它们。</translation>
+    </message>
+    <message>
+      <source>Port</source>
+      <translation>端口</translation>
     </message>
     <message>
       <source>Power</source>
@@ -1900,6 +1920,10 @@
       <translation>发送 (Enter)</translation>
     </message>
     <message>
+      <source>Serve other programs on this computer</source>
+      <translation>为本机的其他程序提供服务</translation>
+    </message>
+    <message>
       <source>Set: {remedy}.</source>
       <translation>已设置：{remedy}。</translation>
     </message>
@@ -2082,6 +2106,10 @@
     <message>
       <source>The KV cache may take {all}; {used} of it hold something.</source>
       <translation>KV 缓存最多可占 {all}，其中 {used} 存有内容。</translation>
+    </message>
+    <message>
+      <source>The address is http://127.0.0.1 with this port and /v1.</source>
+      <translation>地址是 http://127.0.0.1 加上这个端口和 /v1。</translation>
     </message>
     <message>
       <source>The answer in the making</source>
@@ -2738,6 +2766,10 @@
     <message>
       <source>What these {n} tokens would take</source>
       <translation>这 {n} 个 token 要占多少</translation>
+    </message>
+    <message>
+      <source>What they must send as their API key. Without one, a new key is made; switching this on shows it.</source>
+      <translation>它们必须把它作为 API 密钥发送。留空会生成新密钥；开启时会显示出来。</translation>
     </message>
     <message>
       <source>What weights and cache may take of the graphics card. Layers that do not fit in it run on the processor, which is slower.</source>
