@@ -111,6 +111,7 @@ SAMPLING = Section(
             minimum=0,
             maximum=2_147_483_647,
             step=1,
+            is_name=True,
             automatic="New each time",
             applies="next_answer",
         ),

@@ -25,6 +25,7 @@ SERVING = Section(
             minimum=1024,
             maximum=65535,
             step=1,
+            is_name=True,
         ),
         Field(
             "serve_key",

@@ -31,7 +31,8 @@ class Field:
     a change takes effect: at once, with the next answer, or when the model is loaded again.
     ``is_secret``: a text that is not shown as it is typed. ``is_checked``: what is typed is a draft
     until whoever knows more of it has found it right. ``path_label`` names the choice of a
-    file in place of one of the choices.
+    file in place of one of the choices. ``is_name``: a number that names something, a port or a seed:
+    it is not slid to, and its digits are not grouped.
     """
 
     key: str
@@ -50,6 +51,7 @@ class Field:
     is_secret: bool = False
     is_checked: bool = False
     path_label: str = ""
+    is_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class NumberBox(QDoubleSpinBox):
         self.setDecimals(0 if field.kind == "int" else field.decimals)
         self.setRange(-ANY_NUMBER, ANY_NUMBER)
         self.setSingleStep(field.step or (1.0 if field.kind == "int" else 0.05))
-        self.setGroupSeparatorShown(True)
+        self.setGroupSeparatorShown(not field.is_name)
         self.lineEdit().setTextMargins(TEXT_MARGIN, 0, TEXT_MARGIN, 0)
         # half a number is nobody's choice: typing counts when it is done
         self.setKeyboardTracking(False)
@@ -194,7 +194,7 @@ class NumberEditor(Editor):
 
     def _build_slider(self) -> tuple[CalmSlider | None, Scale | None]:
         low, high = self._field.minimum, self._field.maximum
-        if low is None or high is None:
+        if low is None or high is None or self._field.is_name:
             return None, None
         slider = CalmSlider(Qt.Orientation.Horizontal, self)
         slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -255,6 +255,8 @@ class NumberEditor(Editor):
 
 def number_text(field: Field, number: float) -> str:
     """A number as the field writes it."""
+    if field.is_name:
+        return f"{number:.0f}"
     if field.kind == "int" or number == int(number):
         return f"{number:,.0f}"
     return f"{number:.{field.decimals}f}".rstrip("0")

@@ -1,10 +1,17 @@
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QSlider
 
 from ui.settings.fields import Field
-from ui.settings.number import SLIDER_STEPS, NumberEditor, Scale, number_text, range_problem
+from ui.settings.number import (
+    SLIDER_STEPS,
+    NumberBox,
+    NumberEditor,
+    Scale,
+    number_text,
+    range_problem,
+)
 
 TEMPERATURE = Field(
     "temperature", "float", 0.7, "Temperature", "How varied.", minimum=0, maximum=2, step=0.05
@@ -165,3 +172,13 @@ def test_switching_automatic_off_begins_at_what_it_stood_for(qtbot):
     assert values == [8_192]
     editor.suggest(2_048)
     assert editor.input_widget().value() == 8_192
+
+
+def test_a_number_that_names_something_is_typed(qtbot):
+    field = Field("port", "int", 8417, "Port", "Where.", minimum=1024, maximum=65535, is_name=True)
+    editor = NumberEditor(field)
+    qtbot.addWidget(editor)
+    editor.set_value(8417)
+    assert editor.findChild(QSlider) is None
+    assert editor.findChild(NumberBox).text() == "8417"
+    assert range_problem(field, 80).endswith("1024 to 65535.")
