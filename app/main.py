@@ -77,7 +77,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _run_alone(arguments: argparse.Namespace, paths: Paths) -> int:
     app = _make_application()
     instance = SingleInstance(paths.lock)
-    if not instance.claim():
+    if not instance.claim(arguments.model):
         return 0
     crash = CrashWatch(paths.logs)  # not before: the report file is the running instance's
     crash.start()
@@ -109,6 +109,7 @@ def _run(
     bridge = application.services.bridge
     passing = (ImportsSpared(bridge), QuickTurns(bridge))
     instance.raise_requested.connect(application.raise_window)
+    instance.model_requested.connect(application.controllers.model.choose)
     interrupts = Interrupts(app)
     interrupts.interrupted.connect(app.closeAllWindows)
     application.start()

@@ -25,6 +25,14 @@ def test_the_second_start_raises_the_first_and_is_refused(qtbot, first, tmp_path
         assert not second.claim()
 
 
+def test_the_model_of_the_second_start_goes_to_the_first(qtbot, first, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with qtbot.waitSignal(first.model_requested, timeout=5000) as heard:
+        second = SingleInstance(tmp_path / "instance.lock")
+        assert not second.claim("模型 a.gguf")
+    assert heard.args == [str(tmp_path / "模型 a.gguf")]
+
+
 def test_one_that_is_about_to_end_is_waited_for(first, tmp_path):
     first.stop_listening()
     ending = threading.Timer(0.3, first.release)
