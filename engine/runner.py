@@ -6,7 +6,7 @@ Knows the decoder, the storage and the sampler; not the scheduler, and no reques
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -116,15 +116,27 @@ class Runner:
             torch.cuda.synchronize(logits.device)
         forward_end_ns = time.perf_counter_ns()
         self._forward_total_ns += forward_end_ns - forward_start_ns
-        chosen = [chunk for chunk in plan.chunks if chunk.num_logits > 0]
-        rows = [row for chunk in chosen for row in _rows(chunk)]
-        tokens = iter(self._sampler.sample(logits, rows) if rows else ())
-        sampled = {
-            chunk.request_id: _accepted(chunk, list(islice(tokens, chunk.num_logits)))
-            for chunk in chosen
-        }
+        sampled = self._sample(plan, logits)
         sampled_ns = time.perf_counter_ns()
         return StepOutput(sampled, forward_end_ns, sampled_ns, self._forward_total_ns, start_ns)
+
+    def _sample(self, plan: StepPlan, logits: torch.Tensor) -> dict[str, tuple[int, ...]]:
+        """Tokens by request, of the chunks that ask for them."""
+        rows: list[SamplingRow] = []
+        for chunk in plan.chunks:
+            if chunk.num_logits:
+                rows.append(chunk)
+            if chunk.num_drafts:
+                rows += _draft_rows(chunk)
+        tokens = self._sampler.sample(logits, rows) if rows else []
+        sampled: dict[str, tuple[int, ...]] = {}
+        start = 0
+        for chunk in plan.chunks:
+            if chunk.num_logits:
+                end = start + chunk.num_logits
+                sampled[chunk.request_id] = _accepted(chunk, tokens[start:end])
+                start = end
+        return sampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +150,8 @@ class _DraftRow:
     constraint: TokenConstraint | None
 
 
-def _rows(chunk: ScheduledChunk) -> Iterator[SamplingRow]:
-    """What each of the chunk's logit rows is chosen by."""
-    yield chunk
+def _draft_rows(chunk: ScheduledChunk) -> Iterator[SamplingRow]:
+    """What the choices after a chunk's guesses are made by; the first, before them, by the chunk."""
     guesses = chunk.token_ids[chunk.num_known :]
     looks_back = not is_plain(chunk.params) or chunk.constraint is not None
     for count in range(1, chunk.num_drafts + 1):

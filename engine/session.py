@@ -131,8 +131,12 @@ class ModelSession:
     @property
     def has_work(self) -> bool:
         """Whether a step would do something."""
-        jobs = (self.archive, self.profiler, self.scorer)
-        return self.scheduler.has_work or any(job.has_work for job in jobs)
+        return (
+            self.scheduler.has_work
+            or self.archive.has_work
+            or self.profiler.has_work
+            or self.scorer.has_work
+        )
 
     @property
     def kv_kinds(self) -> tuple[KVKindStats, ...]:
@@ -206,7 +210,9 @@ class ModelSession:
         """
         if self.scheduler.has_work:
             self.scorer.rest()
-        events = [*self._compute(interrupted), *self.archive.step()]
+        events = self._compute(interrupted)
+        if self.archive.has_work:
+            events = [*events, *self.archive.step()]
         if self.scheduler.has_work:
             return events
         if self.scorer.has_work:

@@ -49,9 +49,13 @@ class PackedMatrix:
             raise MemoryError("not enough memory for the activations of a product")
         return y
 
-    def rows(self, ids: torch.Tensor) -> torch.Tensor:
-        """The rows ``ids`` (int64 [n], each in range) as float32 [n, columns]."""
-        out = torch.empty(ids.shape[0], self.struct.columns)
+    def rows(self, ids: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        """The rows ``ids`` (int64 [n], each in range) as float32 [n, columns].
+
+        ``out``: contiguous and of that shape, where they are to be written (None: a new tensor).
+        """
+        if out is None:
+            out = torch.empty(ids.shape[0], self.struct.columns)
         ids = ids.contiguous()
         self.core.library.tt_unpack_rows(self.struct, ids.data_ptr(), ids.shape[0], out.data_ptr())
         return out

@@ -27,6 +27,8 @@ from engine.model.source import WeightSource
 from engine.quant.embedding import Embedding
 from engine.quant.linear import Linear
 
+_FEW_ROWS = 32  # a step of so many rows keeps their memory for the next one
+
 
 class NativeDecoder:
     """Satisfies ``engine.model.batch.Decoder``. Lives on one device, in one thread."""
@@ -58,6 +60,7 @@ class NativeDecoder:
         self._captured: CapturedSteps | None = None
         self._clock: PartClock | None = None  # of a pass that is timed
         self._first_layer = 0
+        self._rows = torch.empty(0)
         self.set_context(config.max_position_embeddings)
 
     @classmethod
@@ -264,14 +267,23 @@ class NativeDecoder:
         interrupted: Callable[[], bool],
     ) -> torch.Tensor:
         self._reserve(batch)
-        embedded = self._embed(batch.token_ids)
+        embedded = self._embed(batch.token_ids, self._rows_of_last_step(batch.token_ids.shape[0]))
         logits = step.run(batch, embedded, storage, self._tables, interrupted, self._clock)
         return self._scale_logits_(logits)
 
-    def _embed(self, ids: torch.Tensor) -> torch.Tensor:
+    def _rows_of_last_step(self, count: int) -> torch.Tensor | None:
+        """Memory for a step's embedded rows, which nobody needs after it; None for many."""
+        if self._rows.shape[0] != count:
+            if count > _FEW_ROWS:
+                return None
+            with torch.inference_mode(mode=False):  # written to in either mode
+                self._rows = torch.empty(count, self.config.hidden_size)
+        return self._rows
+
+    def _embed(self, ids: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
         if self._clock is not None:
             self._clock.lap(None, Part.OTHER)
-        x = self._embedding(ids)
+        x = self._embedding(ids, out)
         if self.config.embedding_scale != 1.0:
             x.mul_(self.config.embedding_scale)
         if self._clock is not None:

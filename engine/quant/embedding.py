@@ -1,7 +1,5 @@
 """Token embeddings: rows of [vocab_size, hidden], dequantised only when asked for."""
 
-from collections.abc import Callable
-
 import torch
 
 from engine.api import Precision
@@ -36,20 +34,22 @@ class Embedding:
         self._weight = _compact(weight, compute_dtype, device)
         self._compute_dtype = compute_dtype
         self._is_shared = is_shared
-        self._look_up: Callable[[torch.Tensor], torch.Tensor] = self._dequantized
+        self._packed: PackedTable | None = None  # where it is read in the type that is wanted
         if isinstance(self._weight, PackedTable) and compute_dtype == torch.float32:
-            self._look_up = self._weight.read  # as it is wanted: a step need not go the long way
+            self._packed = self._weight
 
     @property
     def nbytes(self) -> int:
         """Bytes allocated for the table, beside those of a head that shares it."""
         return 0 if self._is_shared else self._weight.nbytes
 
-    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
-        """Look up ``ids``: a new tensor [T, hidden]."""
-        return self._look_up(ids)
+    def __call__(self, ids: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        """Look up ``ids``: [T, hidden], a new tensor or ``out``, which may be left aside.
 
-    def _dequantized(self, ids: torch.Tensor) -> torch.Tensor:
+        ``out``: contiguous, of the result's shape and type.
+        """
+        if self._packed is not None:
+            return self._packed.read(ids, out)
         return self._weight.rows(ids).dequantize().to(self._compute_dtype)
 
 

@@ -107,9 +107,9 @@ class PackedTable(Weight):
     def rows(self, index: torch.Tensor) -> DenseWeight:
         return DenseWeight(self.read(index))
 
-    def read(self, index: torch.Tensor) -> torch.Tensor:
-        """The rows ``index`` (int64 [n]) as float32 [n, K]: a new tensor."""
-        return self._matrix.rows(index)
+    def read(self, index: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        """The rows ``index`` (int64 [n]) as float32 [n, K], in ``out`` where that is given."""
+        return self._matrix.rows(index, out)
 
 
 def to_grouped_int8(weight: Weight) -> GroupedInt8Weight:

@@ -122,20 +122,26 @@ class Scheduler:
         chunks: dict[str, ScheduledChunk] = {}
         budget = self._budget
         ranked = self._ranked()
-        answers = [r for r in ranked if r.num_behind == 1 and self._is_running(r)][:budget]
+        running = self._running
+        answers = [r for r in ranked if r.num_behind == 1 and r.request_id in running][:budget]
         drafts = {} if self._guessing is None else self._guessing.ask(answers, self._limit)
         self._step_start_ns = self._clock()
         for request in answers:
-            if self._is_running(request) and self._plan(request, 1, chunks):
+            if request.request_id in running and self._plan(request, 1, chunks):
                 budget -= 1
-        share = min(budget, self._pace.chunk(is_shared=bool(chunks)))
-        budget -= self._plan_prompts(ranked, share, chunks)
+        if len(chunks) < len(ranked):
+            share = min(budget, self._pace.chunk(is_shared=bool(chunks)))
+            budget -= self._plan_prompts(ranked, share, chunks)
         if self._guessing is not None and drafts:
             self._guessing.append(drafts, chunks, budget, self._running.values())
+        planned: list[ScheduledChunk] = []
         for request in ranked:
-            if request.request_id not in chunks:
+            chunk = chunks.get(request.request_id)
+            if chunk is None:
                 request.num_passed_over += 1
-        return StepPlan(tuple(chunks[r.request_id] for r in ranked if r.request_id in chunks))
+            else:
+                planned.append(chunk)
+        return StepPlan(tuple(planned))
 
     def update(self, plan: StepPlan, output: StepOutput) -> list[Event]:
         """Book the output of ``plan``, and return what the callers must hear, in order.
@@ -147,7 +153,8 @@ class Scheduler:
         self._step_start_ns = max(self._step_start_ns, output.start_ns)
         num_prompt_tokens = sum(c.num_known for c in plan.chunks if c.num_known > 1)
         self._forward_total_ns = max(self._forward_total_ns, output.forward_total_ns)
-        self._pace.note(num_prompt_tokens, output.forward_end_ns - self._step_start_ns)
+        if num_prompt_tokens:
+            self._pace.note(num_prompt_tokens, output.forward_end_ns - self._step_start_ns)
         if self._guessing is not None and plan.chunks and not num_prompt_tokens:
             duration_ns = output.sampled_ns - self._step_start_ns
             self._guessing.speculator.note_step(plan.num_tokens, duration_ns)
@@ -195,7 +202,8 @@ class Scheduler:
         assert all(request.num_known < self._limit for request in self._ranked())
 
     def _ranked(self) -> list[Request]:
-        return sorted((*self._running.values(), *self._waiting.values()), key=rank)
+        requests = [*self._running.values(), *self._waiting.values()]
+        return requests if len(requests) < 2 else sorted(requests, key=rank)
 
     def _find(self, request_id: str) -> Request | None:
         return self._running.get(request_id) or self._waiting.get(request_id)

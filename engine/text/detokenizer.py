@@ -66,6 +66,8 @@ class Detokenizer:
         return text
 
     def _release(self) -> str:
+        if not self._stop:
+            return self.flush()
         end = self._stop_start()
         if end is not None:
             text, self._held = self._held[:end], ""
@@ -85,4 +87,6 @@ class Detokenizer:
 def _overlap(text: str, stop: str) -> int:
     """Length of the longest end of ``text`` that is a proper beginning of ``stop``."""
     longest = min(len(text), len(stop) - 1)
+    if stop[0] not in text[-longest:]:  # nearly always, and all the rest need not be tried
+        return 0
     return next((n for n in range(longest, 0, -1) if text.endswith(stop[:n])), 0)
