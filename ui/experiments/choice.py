@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QButtonGroup,
-    QComboBox,
     QFrame,
     QScrollArea,
     QSizePolicy,
@@ -31,6 +30,7 @@ from typing_extensions import override
 from ui.experiments.rows import ExperimentRow
 from ui.i18n import tr
 from ui.theme import BASE_FONT_PX, RADIUS_CONTROL, SMALL_FONT_PX, ThemeSource, set_look
+from ui.widgets.calm_box import CalmComboBox
 
 _PAD = 10
 _GAP = 2
@@ -160,7 +160,7 @@ class Choice(QWidget):
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setWidget(self._inside)
-        self._box = QComboBox(self)
+        self._box = CalmComboBox(self)
         self._box.setAccessibleName(tr("Experiment"))
         self._box.activated.connect(self._on_box)
         column = QVBoxLayout(self)

@@ -2,8 +2,9 @@
 
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QStyle, QStyleOptionComboBox, QWidget
 
+from ui.theme import LIGHT, style_sheet
 from ui.widgets.calm_box import CalmComboBox
 
 
@@ -42,3 +43,21 @@ def test_with_the_keyboard_it_is_meant(qtbot):
     qtbot.waitUntil(box.hasFocus)
     assert roll(box)
     assert box.currentIndex() == 1
+
+
+def test_all_of_a_short_list_is_shown_at_once(qtbot):
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    holder.setStyleSheet(style_sheet(LIGHT, 1.0))
+    box = CalmComboBox(holder)
+    box.addItems(["Quick, about 2 min", "Thorough, about 24 min"])
+    holder.resize(300, 200)
+    holder.show()
+    box.showPopup()
+    view = box.view()
+    last = view.visualRect(view.model().index(1, 0))
+    assert view.viewport().rect().contains(last)
+    box.hidePopup()
+    option = QStyleOptionComboBox()
+    box.initStyleOption(option)  # a list: what pops up like a menu has arrows that cut it short
+    assert not box.style().styleHint(QStyle.StyleHint.SH_ComboBox_Popup, option, box)
