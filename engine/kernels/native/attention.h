@@ -2,12 +2,12 @@
 //
 // A job is some rows of one request, one K/V head, and all of their keys or a part. Keys go by in tiles of
 // 64, scored by every query that shares the head, and the softmax is kept up to date tile by tile.
-// How keys and values are read is told in rows.h and code_rows.h.
+// How keys and values are read is told in rows.h and int4_rows.h; an INT8 cache has attention of its own, int8_attention.h.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
-#include "code_rows.h"
+#include "int4_rows.h"
 #include "rows.h"
 #include "state.h"
 
@@ -33,6 +33,58 @@ inline typename V::F exponential(typename V::F x) {
     return V::scale2(p, n);
 }
 
+// Of the keys that any row from `first` to `last` sees those of the job's part, whole tiles but for the last one.
+inline std::pair<int64_t, int64_t> keys_of(const AttentionJob& job, int64_t first, int64_t last, int window,
+                                           int tile) {
+    const int64_t oldest = window > 0 ? std::max<int64_t>(0, first - window + 1) : 0;
+    const int64_t start = oldest / tile * tile, end = last + 1;
+    if (job.part < 0) return {start, end};
+    return {std::max(start, job.part * kPart), std::min(end, (job.part + 1) * kPart)};
+}
+
+// Where head_dim channels of the i-th query of a job go, and its row of the batch.
+struct QueryPlace {
+    size_t row;
+    int64_t head;
+
+    QueryPlace(const StepState& s, const AttentionJob& job, int64_t top, int i) {
+        const int group = s.model->num_heads / s.model->num_kv_heads;
+        row = static_cast<size_t>(top + i / group);
+        head = int64_t{job.kv_head} * group + i % group;
+    }
+};
+
+// What a job mixed, over the sums of its weights.
+template <class V>
+inline void finish(const StepState& s, const AttentionJob& job, int64_t top, const AttentionScratch& scratch) {
+    const int head_dim = s.model->head_dim;
+    const int count = job.rows * (s.model->num_heads / s.model->num_kv_heads);
+    for (int i = 0; i < count; ++i) {
+        const auto factor = V::set1(1.0f / V::hsum(V::load(scratch.sums + i * 16)));
+        const QueryPlace place(s, job, top, i);
+        float* to = s.mixed + static_cast<int64_t>(place.row) * s.mixed_width + place.head * head_dim;
+        const float* from = scratch.mixed + i * head_dim;
+        for (int d = 0; d < head_dim; d += 16) V::store(to + d, V::mul(V::load(from + d), factor));
+        if (is_quantised(s.batch->kv_type)) rotate<V>(s, to);
+    }
+}
+
+// A partial result is head_dim sums, the maximum and the sum of weights, padded to 16.
+template <class V>
+inline void keep_partial(const StepState& s, const AttentionJob& job, int64_t top, const AttentionScratch& scratch,
+                         const float* maxima) {
+    const int head_dim = s.model->head_dim;
+    const int count = job.rows * (s.model->num_heads / s.model->num_kv_heads);
+    for (int i = 0; i < count; ++i) {
+        const QueryPlace place(s, job, top, i);
+        const int64_t at = s.row_partial[place.row] + place.head * s.row_parts[place.row] + job.part;
+        float* to = s.partials + at * (head_dim + 16);
+        std::copy_n(scratch.mixed + i * head_dim, head_dim, to);
+        to[head_dim] = maxima[i];
+        to[head_dim + 1] = V::hsum(V::load(scratch.sums + i * 16));
+    }
+}
+
 template <class V, class Rows>
 class Attention {
     using F = typename V::F;
@@ -55,7 +107,7 @@ class Attention {
             V::store(scratch_.sums + i * 16, V::zero());
         }
         std::fill_n(scratch_.mixed, count_ * head_dim_, 0.0f);
-        const auto [start, end] = keys_of(job);
+        const auto [start, end] = keys_of(job, last_[0], last_[count_ - 1], window_, kKeys);
         if (start < end) rows_.begin(tile_);
         for (int64_t key = start; key < end; key += kKeys) {
             const int keys = static_cast<int>(std::min<int64_t>(kKeys, end - key));
@@ -65,21 +117,13 @@ class Attention {
             rows_.mix(tile_);
         }
         if (job.part >= 0) {
-            keep_partial(job, top, group);
+            keep_partial<V>(s_, job, top, scratch_, maxima_);
         } else {
-            finish(job, top, group);
+            finish<V>(s_, job, top, scratch_);
         }
     }
 
   private:
-    // Of the keys that any row sees those of the job's part, whole tiles but for the last one.
-    std::pair<int64_t, int64_t> keys_of(const AttentionJob& job) const {
-        const int64_t oldest = window_ > 0 ? std::max<int64_t>(0, last_[0] - window_ + 1) : 0;
-        const int64_t start = oldest / kKeys * kKeys, end = last_[count_ - 1] + 1;
-        if (job.part < 0) return {start, end};
-        return {std::max(start, job.part * kPart), std::min(end, (job.part + 1) * kPart)};
-    }
-
     // Mask the scores of query `i`, turn them into weights, and bring its sums to the new maximum.
     void soften(int i, int64_t first, int keys) {
         float* scores = scratch_.scores + i * kKeys;
@@ -115,30 +159,6 @@ class Attention {
             sum = V::add(V::load(sums), sum);
         }
         V::store(sums, sum);
-    }
-
-    void finish(const AttentionJob& job, int64_t top, int group) const {
-        for (int i = 0; i < count_; ++i) {
-            const F factor = V::set1(1.0f / V::hsum(V::load(scratch_.sums + i * 16)));
-            const int64_t head = int64_t{job.kv_head} * group + i % group;
-            float* to = s_.mixed + (top + i / group) * s_.mixed_width + head * head_dim_;
-            const float* from = scratch_.mixed + i * head_dim_;
-            for (int d = 0; d < head_dim_; d += 16) V::store(to + d, V::mul(V::load(from + d), factor));
-            if (is_quantised(s_.batch->kv_type)) rotate<V>(s_, to);
-        }
-    }
-
-    // A partial result is head_dim sums, the maximum and the sum of weights, padded to 16.
-    void keep_partial(const AttentionJob& job, int64_t top, int group) const {
-        for (int i = 0; i < count_; ++i) {
-            const auto row = static_cast<size_t>(top + i / group);
-            const int64_t head = int64_t{job.kv_head} * group + i % group;
-            const int64_t place = s_.row_partial[row] + head * s_.row_parts[row] + job.part;
-            float* to = s_.partials + place * (head_dim_ + 16);
-            std::copy_n(scratch_.mixed + i * head_dim_, head_dim_, to);
-            to[head_dim_] = maxima_[i];
-            to[head_dim_ + 1] = V::hsum(V::load(scratch_.sums + i * 16));
-        }
     }
 
     const StepState& s_;

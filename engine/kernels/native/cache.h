@@ -21,6 +21,8 @@
 namespace tt {
 
 constexpr int kVector = 16;  // keys that are scored together
+constexpr int kQuad = 4;  // values whose bytes are multiplied and added up at once
+constexpr float kMostWeight = 127 * 128.0f;  // of a value: two numbers of 7 bits
 
 inline bool is_quantised(int32_t kv_type) { return kv_type == TT_KV_INT8 || kv_type == TT_KV_INT4; }
 

@@ -1,5 +1,5 @@
 // How one tile of keys is scored and its values are mixed, for any instruction set V: from rows of
-// floats. From quantised codes: code_rows.h.
+// floats. From an INT4 cache: int4_rows.h.
 //
 // Both offer: begin(queries) once a job, place(segment, kv_head, first, keys, end) once a tile, then
 // score() and mix(). Registers decide how many queries and vectors go together.

@@ -8,6 +8,7 @@
 // add what is pending for itself where the rows are few.
 #pragma once
 #include "attention.h"
+#include "int8_attention.h"
 #include "product.h"
 
 namespace tt {
@@ -215,18 +216,18 @@ class StepThread {
 
     void attend(int index) {
         switch (s_.batch->kv_type) {
-            case TT_KV_BF16: return attend_as<FloatRows<V, Bfloat>>(index);
-            case TT_KV_FP16: return attend_as<FloatRows<V, Half>>(index);
-            case TT_KV_INT8: return attend_as<CodeRows<V, TT_KV_INT8>>(index);
-            case TT_KV_INT4: return attend_as<CodeRows<V, TT_KV_INT4>>(index);
-            default: return attend_as<FloatRows<V, float>>(index);
+            case TT_KV_BF16: return attend_as<Attention<V, FloatRows<V, Bfloat>>>(index);
+            case TT_KV_FP16: return attend_as<Attention<V, FloatRows<V, Half>>>(index);
+            case TT_KV_INT8: return attend_as<Int8Attention<V>>(index);
+            case TT_KV_INT4: return attend_as<Attention<V, Int4Rows<V>>>(index);
+            default: return attend_as<Attention<V, FloatRows<V, float>>>(index);
         }
     }
 
     // Whoever is free takes the next job: later rows of a prompt see more keys than earlier ones.
-    template <class Rows>
+    template <class Kind>
     void attend_as(int index) {
-        Attention<V, Rows> attention(s_, index, s_.scratch[member_.index]);
+        Kind attention(s_, index, s_.scratch[member_.index]);
         const auto count = static_cast<int64_t>(s_.jobs.size());
         for (int64_t job; (job = s_.next_job[index].fetch_add(1)) < count;) {
             attention.run(s_.jobs[job]);

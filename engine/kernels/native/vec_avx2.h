@@ -15,6 +15,7 @@ struct Avx2 {
     struct F { __m256 lo, hi; };
     struct I { __m256i lo, hi; };
     static constexpr bool kManyRegisters = false;
+    static constexpr bool kPacksFour = false;
 
     static F zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
     static F set1(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }

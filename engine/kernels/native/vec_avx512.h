@@ -12,6 +12,7 @@ struct Avx512 {
     using F = __m512;
     using I = __m512i;
     static constexpr bool kManyRegisters = true;
+    static constexpr bool kPacksFour = true;
 
     static F zero() { return _mm512_setzero_ps(); }
     static F set1(float x) { return _mm512_set1_ps(x); }
@@ -78,15 +79,31 @@ struct Avx512 {
         high = _mm512_srli_epi32(a, 7);
         low = _mm512_and_si512(a, _mm512_set1_epi32(127));
     }
+    // Two numbers of 7 bits of each weight. Packing leaves quad 0 of all four vectors first, then quad 1.
+    static void store_weights(int8_t* high, int8_t* low, const F* w) {
+        const I a = _mm512_packus_epi32(to_int(w[0]), to_int(w[1]));
+        const I b = _mm512_packus_epi32(to_int(w[2]), to_int(w[3]));
+        const I mask = _mm512_set1_epi16(127);
+        const I upper = _mm512_packus_epi16(_mm512_srli_epi16(a, 7), _mm512_srli_epi16(b, 7));
+        const I lower = _mm512_packus_epi16(_mm512_and_si512(a, mask), _mm512_and_si512(b, mask));
+        _mm512_store_si512(high, upper);
+        _mm512_store_si512(low, lower);
+    }
     static I repeat_quad(const int8_t* p) {
         int32_t quad;
         __builtin_memcpy(&quad, p, 4);
         return _mm512_set1_epi32(quad);
     }
-    static I dot8(I sum, I bytes, I signed_bytes) {
+    static TT_INLINE I dot8(I sum, I bytes, I signed_bytes) {
+#if defined(__GNUC__) && !defined(__clang__)
+        // GCC copies sums to and fro between the turns of a loop if it is told by its own intrinsic.
+        asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(bytes), "v"(signed_bytes));
+        return sum;
+#else
         return _mm512_dpbusd_epi32(sum, bytes, signed_bytes);
+#endif
     }
-    static I dot7(I sum, I bytes, I signed_bytes) { return dot8(sum, bytes, signed_bytes); }
+    static TT_INLINE I dot7(I sum, I bytes, I signed_bytes) { return dot8(sum, bytes, signed_bytes); }
 
     // Four rounds of interleaving at twice the distance each, as in any 16 x 16 transpose.
     template <class T>

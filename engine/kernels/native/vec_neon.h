@@ -16,6 +16,7 @@ struct Neon {
     struct F { float32x4_t v[4]; };
     struct I { int32x4_t v[4]; };
     static constexpr bool kManyRegisters = false;
+    static constexpr bool kPacksFour = false;
 
     template <class Op>
     static F map(Op op) { return {{op(0), op(1), op(2), op(3)}}; }

@@ -15,6 +15,7 @@ struct Portable {
     struct F { float v[16]; };
     struct I { int32_t v[16]; };
     static constexpr bool kManyRegisters = false;
+    static constexpr bool kPacksFour = false;
 
     template <class Op>
     static F map(Op op) {

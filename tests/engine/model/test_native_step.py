@@ -147,7 +147,8 @@ def run_all(decoder, lengths, block_size=16, kept=KVFormat.FLOAT32, prepare=None
         prepare(storage)
     needed = -(-sum(lengths) // block_size)
     sequence = CachedSequence(tuple(b for b in SCATTERED if b < 40)[:needed])
-    return all_logits(decoder, storage, sequence, IDS[: sum(lengths)], lengths)
+    ids = (IDS * (-(-sum(lengths) // NUM_TOKENS)))[: sum(lengths)]
+    return all_logits(decoder, storage, sequence, ids, lengths)
 
 
 @pytest.mark.parametrize("config", FAMILIES.values(), ids=FAMILIES)
@@ -343,6 +344,25 @@ def test_threads_share_a_long_quantised_context(kept, threads):
     finally:
         torch.set_num_threads(before)
     assert_same(logits, expected)
+
+
+@pytest.mark.parametrize("name", instruction_sets())
+@pytest.mark.parametrize("head_dim", [32, 64, 128, 256])
+def test_tiles_of_any_width_are_put_together(name, head_dim, twin, monkeypatch):
+    """Tiles hold as many keys as fit the first cache: some end within a context of 600."""
+    monkeypatch.setattr(native_cpu, "open_core", lambda: open_core(name))
+    config = replace(one_layer(CONFIG, 0), head_dim=head_dim, num_heads=3, num_kv_heads=1)
+    decoder = decoder_of(config)
+    lengths = [290, 1, 3, 45, 33, 228]
+    slow = run_all(twin(decoder), lengths, kept=KVFormat.INT8)
+    assert_near(run_all(decoder, lengths, kept=KVFormat.INT8), slow)
+
+
+@pytest.mark.parametrize("kept", QUANTISED)
+def test_guesses_where_a_tile_begins_change_nothing(kept):
+    decoder = decoder_of(replace(CONFIG, head_dim=64))
+    alone = run_all(decoder, [250] + [1] * 20, kept=kept)
+    assert torch.equal(alone, run_all(decoder, [250, 2, 3, 15], kept=kept))
 
 
 @pytest.mark.parametrize("kept", QUANTISED)

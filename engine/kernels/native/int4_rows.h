@@ -1,5 +1,5 @@
-// How one tile of keys is scored and its values are mixed, for any instruction set V: from quantised
-// codes. It offers what rows.h tells.
+// How one tile of keys is scored and its values are mixed, for any instruction set V: from an INT4 cache.
+// It offers what rows.h tells.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,9 +8,6 @@
 #include "rows.h"
 
 namespace tt {
-
-constexpr int kQuad = 4;  // values whose bytes are multiplied and added up at once
-constexpr float kMostWeight = 127 * 128.0f;  // two numbers of 7 bits
 
 // A tile's weights of some queries, each query's in units of its own: 128 * high + low. Scores past a
 // 16,000th of the tile's largest are not lost to it, and no product of bytes overflows 16 bits.
@@ -21,15 +18,15 @@ struct TileWeights {
     float units[Queries];
 };
 
-// Keys and values as codes. Queries become bytes too, each group of 32 with a scale of its own,
-// and so do the weights of a tile: both scores and what is mixed are sums of products of bytes.
-template <class V, int32_t Kind>
-class CodeRows {
+// Keys and values as codes. Queries become bytes too, each group of 32 with a scale of its own, and so do the
+// weights of a tile: both scores and what is mixed are sums of products of bytes.
+template <class V>
+class Int4Rows {
     using F = typename V::F;
     using I = typename V::I;
 
   public:
-    CodeRows(const StepState& state, int layer)
+    Int4Rows(const StepState& state, int layer)
         : s_(state), layer_(layer), head_dim_(state.model->head_dim), layout_(head_dim_) {}
 
     void begin(const QueryTile& tile) {
@@ -48,8 +45,8 @@ class CodeRows {
         for (int i = 0; i < kKeys / kVector; ++i) {
             const int64_t token = first + kVector * std::min(i, (keys - 1) / kVector);
             const int64_t block = blocks[token / size];
-            k_[i] = code_place<Kind>(s_, layout_, layer_, false, kv_head, block, token % size);
-            v_[i] = code_place<Kind>(s_, layout_, layer_, true, kv_head, block, token % size);
+            k_[i] = code_place<TT_KV_INT4>(s_, layout_, layer_, false, kv_head, block, token % size);
+            v_[i] = code_place<TT_KV_INT4>(s_, layout_, layer_, true, kv_head, block, token % size);
         }
         if (first + kKeys < end) bring(blocks, kv_head, first + kKeys, end);
     }
@@ -74,7 +71,7 @@ class CodeRows {
         for (int64_t token = first; token < std::min(first + kKeys, end); token += kVector) {
             for (const bool is_value : {false, true}) {
                 const CodePlace from =
-                    code_place<Kind>(s_, layout_, layer_, is_value, kv_head, blocks[token / size], token % size);
+                    code_place<TT_KV_INT4>(s_, layout_, layer_, is_value, kv_head, blocks[token / size], token % size);
                 const int64_t stride = is_value ? 64 : size * 4;  // from line to line of sixteen tokens
                 for (int64_t i = 0; i < layout_.code_bytes / 4; ++i) TT_PREFETCH(from.codes + i * stride);
                 TT_PREFETCH(from.parameters);
@@ -89,34 +86,29 @@ class CodeRows {
         for (auto& row : sums) {
             for (auto& sum : row) sum = V::zero();
         }
-        for (int g = 0; g < head_dim_ / kGroup; ++g) {
-            const int64_t at = g * quants_.rows + i;
-            I dots[Queries][Vectors];
-            for (int q = 0; q < Queries; ++q) {
-                for (auto& dot : dots[q]) dot = V::iset1(Kind == TT_KV_INT8 ? quants_.starts[at + q] : 0);
-            }
-            add_dots<Queries, Vectors>(dots, first, g, line, quants_.quants + at * kGroup);
-            for (int q = 0; q < Queries; ++q) {
-                const F scale = V::set1(quants_.scales[at + q]);
-                for (int v = 0; v < Vectors; ++v) {
-                    const F dot = V::to_float(dots[q][v]);
-                    if constexpr (Kind == TT_KV_INT8) {
-                        sums[q][v] = V::fma(dot, scale, sums[q][v]);
-                    } else {
-                        const F zeros = parameters(k_[first + v], layout_.groups + g);
-                        const F both = V::mul(parameters(k_[first + v], g), scale);
-                        sums[q][v] = V::fma(dot, both, sums[q][v]);
-                        sums[q][v] = V::fma(zeros, V::set1(quants_.sums[at + q]), sums[q][v]);
-                    }
-                }
-            }
-        }
+        for (int g = 0; g < layout_.groups; ++g) add_group<Queries, Vectors>(sums, i, first, g, line);
         for (int q = 0; q < Queries; ++q) {
             float* to = tile.scratch.scores + (i + q) * kKeys + first * kVector;
+            for (int v = 0; v < Vectors; ++v) V::store(to + kVector * v, sums[q][v]);
+        }
+    }
+
+    // sums[q][v] += what group g adds to the scores of vectors of keys.
+    template <int Queries, int Vectors>
+    TT_INLINE void add_group(F (&sums)[Queries][Vectors], int i, int first, int g, int64_t line) const {
+        const int64_t at = g * quants_.rows + i;
+        I dots[Queries][Vectors];
+        for (auto& row : dots) {
+            for (auto& dot : row) dot = V::iset1(0);
+        }
+        add_dots<Queries, Vectors>(dots, first, g, line, quants_.quants + at * kGroup);
+        for (int q = 0; q < Queries; ++q) {
+            const F scale = V::set1(quants_.scales[at + q]);
             for (int v = 0; v < Vectors; ++v) {
-                F sum = sums[q][v];
-                if constexpr (Kind == TT_KV_INT8) sum = V::mul(sum, parameters(k_[first + v], 0));
-                V::store(to + kVector * v, sum);
+                const F zeros = parameters(k_[first + v], layout_.groups + g);
+                const F both = V::mul(parameters(k_[first + v], g), scale);
+                sums[q][v] = V::fma(V::to_float(dots[q][v]), both, sums[q][v]);
+                sums[q][v] = V::fma(zeros, V::set1(quants_.sums[at + q]), sums[q][v]);
             }
         }
     }
@@ -124,28 +116,18 @@ class CodeRows {
     // dots[q][v] += group g of the queries that start at `quants` times that of vectors of keys.
     template <int Queries, int Vectors>
     void add_dots(I (&dots)[Queries][Vectors], int first, int g, int64_t line, const int8_t* quants) const {
-        constexpr int kLines = Kind == TT_KV_INT8 ? 8 : 4;
-        for (int j = 0; j < kLines; ++j) {
+        for (int j = 0; j < 4; ++j) {
             I low[Vectors], high[Vectors];
             for (int v = 0; v < Vectors; ++v) {
-                const I bytes = V::load_bytes(k_[first + v].codes + (kLines * g + j) * line);
-                low[v] = Kind == TT_KV_INT8 ? bytes : V::low_nibbles(bytes);
-                if constexpr (Kind == TT_KV_INT4) high[v] = V::high_nibbles(bytes);
+                const I bytes = V::load_bytes(k_[first + v].codes + (4 * g + j) * line);
+                low[v] = V::low_nibbles(bytes);
+                high[v] = V::high_nibbles(bytes);
             }
             for (int q = 0; q < Queries; ++q) {
                 const int8_t* at = quants + q * kGroup + 4 * j;
-                const I quad = V::repeat_quad(at);
-                for (int v = 0; v < Vectors; ++v) {
-                    if constexpr (Kind == TT_KV_INT8) {
-                        dots[q][v] = V::dot8(dots[q][v], low[v], quad);
-                    } else {
-                        dots[q][v] = V::dot7(dots[q][v], low[v], quad);
-                    }
-                }
-                if constexpr (Kind == TT_KV_INT4) {
-                    const I second = V::repeat_quad(at + 16);
-                    for (int v = 0; v < Vectors; ++v) dots[q][v] = V::dot7(dots[q][v], high[v], second);
-                }
+                const I quad = V::repeat_quad(at), second = V::repeat_quad(at + 16);
+                for (int v = 0; v < Vectors; ++v) dots[q][v] = V::dot7(dots[q][v], low[v], quad);
+                for (int v = 0; v < Vectors; ++v) dots[q][v] = V::dot7(dots[q][v], high[v], second);
             }
         }
     }
@@ -190,61 +172,41 @@ class CodeRows {
     template <int Queries>
     void mix_some(const QueryTile& tile, int i) const {
         float* mixed = tile.scratch.mixed + i * head_dim_;
-        if constexpr (Kind == TT_KV_INT8) {
-            constexpr int kMost = V::kManyRegisters ? 2 : 1;
-            const auto weights = weigh<Queries>(tile, i, 0);
-            int d = 0;
-            for (; d + 16 * kMost <= head_dim_; d += 16 * kMost) add_products<Queries, kMost>(weights, d, mixed + d);
-            for (; d < head_dim_; d += 16) add_products<Queries, 1>(weights, d, mixed + d);
-        } else {
-            for (int g = 0; g < layout_.groups; ++g) {
-                add_zeros<Queries>(tile, i, g, mixed + kGroup * g);
-                add_products<Queries, 2>(weigh<Queries>(tile, i, g), 16 * g, mixed + kGroup * g);
-            }
+        for (int g = 0; g < layout_.groups; ++g) {
+            add_zeros<Queries>(tile, i, g, mixed + kGroup * g);
+            add_products<Queries>(weigh<Queries>(tile, i, g), g, mixed + kGroup * g);
         }
     }
 
-    // mixed[q] += what weights make of the values whose codes start at byte `first` of a token's.
-    template <int Queries, int Vectors>
-    void add_products(const TileWeights<Queries>& weights, int first, float* mixed) const {
-        I high[Queries][Vectors], low[Queries][Vectors];
+    // mixed[q] += what weights make of group g of the values.
+    template <int Queries>
+    void add_products(const TileWeights<Queries>& weights, int g, float* mixed) const {
+        I high[Queries][2], low[Queries][2];
         for (int q = 0; q < Queries; ++q) {
-            for (int j = 0; j < Vectors; ++j) high[q][j] = low[q][j] = V::iset1(0);
+            for (int j = 0; j < 2; ++j) high[q][j] = low[q][j] = V::iset1(0);
         }
         const int64_t stride = kQuad * layout_.code_bytes;
         for (int v = 0; kVector * v < keys_; ++v) {
-            const uint8_t* codes = v_[v].codes + kQuad * first;
+            const uint8_t* codes = v_[v].codes + kQuad * 16 * g;
             for (int quad = 0; quad < kVector / kQuad; ++quad) {
                 const int key = kVector * v + kQuad * quad;
-                I values[Vectors];
-                load_values<Vectors>(codes + quad * stride, values);
+                const I both = V::load_bytes(codes + quad * stride);
+                const I values[2] = {V::low_nibbles(both), V::high_nibbles(both)};
                 for (int q = 0; q < Queries; ++q) {
                     const I some = V::repeat_quad(weights.high[q] + key);
-                    for (int j = 0; j < Vectors; ++j) high[q][j] = V::dot7(high[q][j], some, values[j]);
+                    for (int j = 0; j < 2; ++j) high[q][j] = V::dot7(high[q][j], some, values[j]);
                     const I rest = V::repeat_quad(weights.low[q] + key);
-                    for (int j = 0; j < Vectors; ++j) low[q][j] = V::dot7(low[q][j], rest, values[j]);
+                    for (int j = 0; j < 2; ++j) low[q][j] = V::dot7(low[q][j], rest, values[j]);
                 }
             }
         }
         for (int q = 0; q < Queries; ++q) {
             const F unit = V::set1(weights.units[q]);
-            for (int j = 0; j < Vectors; ++j) {
+            for (int j = 0; j < 2; ++j) {
                 float* to = mixed + q * head_dim_ + 16 * j;
                 const F sum = V::fma(V::to_float(high[q][j]), V::set1(128.0f), V::to_float(low[q][j]));
                 V::store(to, V::fma(sum, unit, V::load(to)));
             }
-        }
-    }
-
-    // Values of four tokens: 16 a vector.
-    template <int Vectors>
-    static TT_INLINE void load_values(const uint8_t* codes, I (&values)[Vectors]) {
-        if constexpr (Kind == TT_KV_INT8) {
-            for (int j = 0; j < Vectors; ++j) values[j] = V::load_bytes(codes + 16 * kQuad * j);
-        } else {
-            const I both = V::load_bytes(codes);
-            values[0] = V::low_nibbles(both);
-            values[1] = V::high_nibbles(both);
         }
     }
 
@@ -268,7 +230,7 @@ class CodeRows {
     const StepState& s_;
     const int layer_;
     const int head_dim_;
-    const CodeLayout<Kind> layout_;
+    const CodeLayout<TT_KV_INT4> layout_;
     int keys_ = 0;
     Activations quants_;
     CodePlace k_[kKeys / kVector];
