@@ -52,9 +52,10 @@ def explanation(field: Field) -> str:
 
 
 class FieldRow(QWidget):
-    """A field's row. ``changed(key, value)`` for every valid change."""
+    """A field's row. ``changed(key, value)`` for every valid change; ``file_chosen`` of a model."""
 
     changed = Signal(str, object)
+    file_chosen = Signal(str)
 
     def __init__(self, field: Field, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,6 +63,8 @@ class FieldRow(QWidget):
         self.editor = editor_for(field, self)
         self.editor.value_changed.connect(self._on_value)
         self.editor.problem_changed.connect(self._on_problem)
+        if isinstance(self.editor, ModelPathEditor):
+            self.editor.file_chosen.connect(self.file_chosen)
         self._problem = self._label("danger-small")
         self._problem.hide()
         self._help = self._label("small")
@@ -82,6 +85,11 @@ class FieldRow(QWidget):
     def set_value(self, value: SettingValue) -> None:
         """Show a value without emitting it."""
         self.editor.set_value(value)
+
+    def suggest(self, number: float) -> None:
+        """What "Automatic" stands for at present; only numbers have use for it."""
+        if isinstance(self.editor, NumberEditor):
+            self.editor.suggest(number)
 
     def show_problem(self, problem: str) -> None:
         """Say what is wrong with the value, found by who knows more of it; empty: nothing is."""

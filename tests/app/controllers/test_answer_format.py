@@ -37,6 +37,8 @@ def check(schema):
 @pytest.fixture
 def panel(qtbot):
     panel = SettingsPanel(SHOWN_SECTIONS, ThemeSource())
+    for _step in panel.steps():
+        pass
     qtbot.addWidget(panel)
     return panel
 

@@ -1,6 +1,6 @@
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from engine.api import Fit
 from tests.helpers.sample_engine import MODEL
@@ -30,6 +30,8 @@ SECTIONS = (
 @pytest.fixture
 def panel(qtbot):
     panel = SettingsPanel(SECTIONS, ThemeSource())
+    for _step in panel.steps():
+        pass
     qtbot.addWidget(panel)
     panel.resize(300, 800)
     panel.show()
@@ -142,3 +144,114 @@ def test_facts_without_a_value_are_left_out():
     assert named["Runs on"] == "Test CPU, 2 threads"
     assert named["Kernels"] == "INT4: packed\nhead: INT8"
     assert all(named.values())
+
+
+# ---------------------------------------------------------------------- a page that comes late
+
+
+@pytest.fixture
+def empty(qtbot):
+    empty = SettingsPanel(SECTIONS, ThemeSource())
+    qtbot.addWidget(empty)
+    empty.resize(300, 800)
+    return empty
+
+
+def make(panel):
+    for _step in panel.steps():
+        pass
+
+
+def test_what_an_empty_page_is_told_is_shown_by_its_rows(qtbot, empty):
+    changes = heard(empty.changed)
+    below = QPushButton("below")
+    empty.set_values({"temperature": 1.5, "kv_cache": False, "unknown": 3})
+    empty.set_problem("temperature", "too warm")
+    empty.set_row_shown("kv_cache", shown=False)
+    empty.set_model_info(MODEL)
+    empty.place_below("weights", below)
+    empty.show()
+    assert not below.isVisible()
+    make(empty)
+    qtbot.waitUntil(lambda: empty.row("temperature").isVisible())
+    assert changes == []
+    assert empty.row("temperature").editor.input_widget().value() == 1.5
+    assert empty.row("temperature").problem == "too warm"
+    assert empty.row("kv_cache").isHidden()
+    assert not empty._sheet.isHidden()
+    assert below.isVisible()
+    assert empty._column.indexOf(below) == empty._column.indexOf(empty.row("weights")) + 1
+
+
+def test_a_suggestion_waits_for_its_row(qtbot):
+    threads = Field(
+        "threads", "int", None, "Threads", "", minimum=1, maximum=64, automatic="Automatic"
+    )
+    panel = SettingsPanel((Section("Model", (threads,)),), ThemeSource())
+    qtbot.addWidget(panel)
+    panel.set_value("threads", None)
+    panel.suggest({"threads": 6, "unknown": 1})
+    make(panel)
+    panel.row("threads").editor._automatic.click()
+    assert panel.row("threads").editor.input_widget().value() == 6
+
+
+def test_a_draft_is_told_of_before_there_is_a_row(qtbot):
+    checked = Field("schema", "multiline", "", "Schema", "", is_checked=True)
+    panel = SettingsPanel((Section("Answers", (checked,)),), ThemeSource())
+    qtbot.addWidget(panel)
+    drafts = heard(panel.drafted)
+    panel.set_value("schema", "{}")
+    assert drafts == [("schema", "{}")]
+    make(panel)
+    assert drafts == [("schema", "{}")]
+
+
+def test_an_empty_page_asks_for_its_rows_whenever_it_is_looked_at(empty):
+    wanted = heard(empty.wanted)
+    empty.show()
+    empty.hide()
+    empty.show()
+    assert wanted == [("settings",), ("settings",)]
+    make(empty)
+    empty.hide()
+    empty.show()
+    assert len(wanted) == 2
+
+
+def test_an_empty_page_holds_the_keyboard_and_speaks_for_its_rows(qtbot, empty):
+    empty.show()
+    empty.activateWindow()
+    qtbot.waitUntil(empty.isActiveWindow)
+    empty.focus_first()
+    assert empty.hasFocus()
+    assert empty.accessibleName() == "Settings"
+    assert "being made" in empty.accessibleDescription()
+    make(empty)
+    assert empty.row("model_path").editor.input_widget().hasFocus()
+    assert empty.focusPolicy() is Qt.FocusPolicy.NoFocus
+    assert empty.accessibleName() == empty.accessibleDescription() == ""
+
+
+def test_the_tab_key_goes_down_the_page_though_it_came_late(qtbot, empty):
+    around = QWidget()
+    qtbot.addWidget(around)
+    column = QVBoxLayout(around)
+    behind = QPushButton("behind")
+    below = QPushButton("below")
+    empty.place_below("weights", below)
+    for widget in (QPushButton("before"), empty, behind):
+        column.addWidget(widget)
+    make(empty)
+    stops, stop = [], around.nextInFocusChain()
+    while stop is not around:
+        if stop.focusPolicy() & Qt.FocusPolicy.TabFocus and stop.focusProxy() is None:
+            stops.append(stop)
+        stop = stop.nextInFocusChain()
+    read = [
+        *(empty.row(key).editor.input_widget() for key in ("model_path", "weights")),
+        below,
+        *(empty.row(key).editor.input_widget() for key in ("kv_cache", "temperature")),
+        behind,
+    ]
+    assert [stop for stop in stops if stop in read] == read

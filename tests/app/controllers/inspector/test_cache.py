@@ -70,8 +70,8 @@ def _asked(desk):
 def _pause(view):
     """The pause between two questions is over."""
     pace = view.findChild(Throttle)
-    pace._timer.stop()
-    pace._timeout()
+    pace._pause_ends_ns = 0
+    pace.flush()
 
 
 def _tell(desk, bridge, mapped=None):
