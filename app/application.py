@@ -118,7 +118,7 @@ class Application(QObject):
     def _is_idle(self) -> bool:
         """Whether neither a load nor an answer wants the time that making more would take."""
         controllers = self.controllers
-        return not (controllers.model.is_loading or controllers.answers.generating())
+        return not (controllers.model.is_loading or controllers.answers.are_awaited)
 
     def _on_store_open(self, report: OpenReport) -> None:
         words = self._words_about_last_run(report)

@@ -205,7 +205,7 @@ def _join(application: Application, views: _Views, library: LibraryServices) -> 
 def _serve_others(application: Application, panel: SettingsPanel) -> None:
     controllers, services = application.controllers, application.services
     server = LocalServer(
-        panel, controllers.settings, services.settings, controllers.model, services.bridge
+        panel, controllers.settings, controllers.model, controllers.answers, services
     )
     server.notice.connect(application.notify)
     application.window.closing.connect(server.close)

@@ -142,6 +142,7 @@ class Answers(QObject):
         self._ended: dict[int, ChatMessage] = {}  # until their last state is on disk
         self._requests: dict[int, str] = {}  # of each answer of this run the latest
         self._num_requests = 0
+        self._num_served = 0
         self._is_saving = False
         self._save_has_failed = False
         self._checkpoint = QTimer(self)
@@ -159,6 +160,18 @@ class Answers(QObject):
     def generating(self) -> frozenset[int]:
         """Ids of the conversations that have an answer in the making."""
         return frozenset(live.message.conversation_id for live in self._live.values())
+
+    @property
+    def are_awaited(self) -> bool:
+        """Whether somebody waits for the engine: a chat, or another program that is served."""
+        return bool(self._live) or self._num_served > 0
+
+    def set_served(self, num_served: int) -> None:
+        """Say how many answers of other programs are under way; measurements wait for them."""
+        was_awaited = self.are_awaited
+        self._num_served = num_served
+        if self.are_awaited != was_awaited:
+            self.generating_changed.emit()
 
     @property
     def has_unsaved(self) -> bool:

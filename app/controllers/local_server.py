@@ -11,13 +11,13 @@ from time import perf_counter_ns
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
-from app.bridge import EngineBridge
+from app.controllers.answers import Answers
 from app.controllers.failures import words_for
 from app.controllers.model import ModelController
+from app.controllers.services import Services
 from app.controllers.settings import SettingsController
 from app.serving.http import ADDRESS, LocalHttpServer, Reply
 from app.serving.replies import Done, Piece, Refused
-from app.settings.values import Settings
 from engine.api import Finished, GenerationRequest, RequestFailed, TokensProduced
 from ui.i18n import tr
 from ui.settings.panel import SettingsPanel
@@ -36,7 +36,10 @@ class _Wanted:
 
 
 class LocalServer(QObject):
-    """Off unless switched on. A chat in the window goes before its answers."""
+    """Off unless switched on. A chat in the window goes before its answers.
+
+    ``answers`` hears how many there are.
+    """
 
     notice = Signal(str)
     _begun = Signal(Reply)
@@ -46,15 +49,16 @@ class LocalServer(QObject):
         self,
         panel: SettingsPanel,
         changes: SettingsController,
-        settings: Settings,
         model: ModelController,
-        bridge: EngineBridge,
+        answers: Answers,
+        services: Services,
     ) -> None:
         super().__init__(panel)
         self._changes = changes
-        self._settings = settings
+        self._settings = services.settings
         self._model = model
-        self._bridge = bridge
+        self._answers = answers
+        self._bridge = bridge = services.bridge
         self._server: LocalHttpServer | None = None
         self._running: _Wanted | None = None
         self._ending: list[threading.Thread] = []
@@ -141,6 +145,7 @@ class LocalServer(QObject):
             self._bridge.cancel(request_id)
             reply.news.put(Refused("The server was switched off.", "model_not_loaded"))
         self._replies.clear()
+        self._answers.set_served(0)
         if server is not None:
             ending = threading.Thread(target=server.end, name="local-server-end", daemon=True)
             ending.start()  # it waits for the server's thread
@@ -170,6 +175,7 @@ class LocalServer(QObject):
         self._count += 1
         request_id = f"served.{self._count}"
         self._replies[request_id] = reply
+        self._answers.set_served(len(self._replies))
         self._bridge.submit(
             GenerationRequest(
                 request_id,
@@ -184,8 +190,14 @@ class LocalServer(QObject):
     def _on_given_up(self, reply: Reply) -> None:
         for request_id, known in list(self._replies.items()):
             if known is reply:
-                del self._replies[request_id]
+                self._take(request_id)
                 self._bridge.cancel(request_id)
+
+    def _take(self, request_id: str) -> Reply | None:
+        reply = self._replies.pop(request_id, None)
+        if reply is not None:
+            self._answers.set_served(len(self._replies))
+        return reply
 
     @Slot(TokensProduced)
     def _on_tokens(self, event: TokensProduced) -> None:
@@ -194,12 +206,12 @@ class LocalServer(QObject):
 
     @Slot(Finished)
     def _on_finished(self, event: Finished) -> None:
-        if (reply := self._replies.pop(event.request_id, None)) is not None:
+        if (reply := self._take(event.request_id)) is not None:
             reply.news.put(Done(event.reason, event.timeline))
 
     @Slot(RequestFailed)
     def _on_failed(self, event: RequestFailed) -> None:
-        if (reply := self._replies.pop(event.request_id, None)) is not None:
+        if (reply := self._take(event.request_id)) is not None:
             reply.news.put(Refused(words_for(event.failure), event.failure.code))
 
     @Slot()

@@ -156,6 +156,10 @@
       <translation>此前读这段对话的是另一个模型：{lost} 个 token 重新读取。</translation>
     </message>
     <message>
+      <source>Another program is served. The point under way will be measured again.</source>
+      <translation>正在为其他程序提供服务。当前这一点稍后会重新测量。</translation>
+    </message>
+    <message>
       <source>Answer</source>
       <translation>回答</translation>
     </message>

@@ -226,7 +226,7 @@ class ExperimentsController(QObject):
 
     def _must_wait(self) -> bool:
         """Whether the user waits for something else: a measurement would be disturbed."""
-        return bool(self._answers.generating()) or self._meter.measuring is not None
+        return self._answers.are_awaited or self._meter.measuring is not None
 
     def _in_background(self, work: Callable[[], None]) -> None:
         if self._tasks is not None:
@@ -286,6 +286,8 @@ class ExperimentsController(QObject):
         if runner.activity is Activity.HELD:
             if self._answers.generating():
                 return tr("The chat goes first. The point under way will be measured again.")
+            if self._answers.are_awaited:
+                return tr("Another program is served. The point under way will be measured again.")
             return tr("Waits until the precisions are measured.")
         number, count = runner.place
         words = (

@@ -117,7 +117,7 @@ class Remedies(QObject):
 
     def _reload_when_idle(self) -> None:
         """A reload ends what is in the making: it waits for that."""
-        if self._is_reload_due and not self._answers.generating():
+        if self._is_reload_due and not self._answers.are_awaited:
             self._is_reload_due = False
             if self._settings.waiting is not None or self._model.is_loading:
                 self._model.reload()

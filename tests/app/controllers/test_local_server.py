@@ -79,8 +79,11 @@ def test_another_program_is_answered_by_the_loaded_model(desk, serve):
     request = desk.engine.requests[0]
     assert (request.params.max_tokens, request.params.temperature) == (5, 0.0)
     assert request.priority == 0
+    answers = desk.application.controllers.answers
+    assert answers.are_awaited  # measurements stand back
     desk.play()
     desk.wait(lambda: client.status is not None)
+    assert not answers.are_awaited
     assert client.value["choices"][0]["message"]["content"] == "Hello, world."
     assert not desk.listed
 

@@ -112,6 +112,18 @@ def test_the_chat_goes_first_and_the_point_is_measured_again(desk):
     assert dropped.prompt != again.prompt
 
 
+def test_another_program_that_is_served_goes_first_too(desk):
+    page = start(desk, "answer")
+    desk.play()  # the warm-up
+    desk.step(10)
+    answers = desk.application.controllers.answers
+    answers.set_served(1)
+    desk.qtbot.waitUntil(lambda: state(page).words.startswith("Another program is served."))
+    answers.set_served(0)
+    play(desk, page)
+    assert len(desk.engine.requests) == 4  # the warm-up, a point that was dropped, both repeats
+
+
 def test_without_a_model_it_says_why_not(make_desk):
     desk = make_desk(Script(pieces=("a ",)))
     page = page_of(desk)
