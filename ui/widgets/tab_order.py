@@ -17,13 +17,11 @@ def place_after(place: QWidget, made: QWidget) -> QWidget | None:
     Returns what it visits last of ``made``, or right before where nothing in there is visited. Qt
     puts what is made late behind everything else in its window.
     """
-
-    def is_inside(widget: QWidget) -> bool:
-        return widget is made or made.isAncestorOf(widget)
-
-    stops = [w for w in _others(place, QWidget.nextInFocusChain) if _is_stop(w) and is_inside(w)]
-    earlier = (place, *_others(place, QWidget.previousInFocusChain))
-    before = next((w for w in earlier if _is_stop(w) and not is_inside(w)), None)
+    owners: set[QWidget] = set()
+    stops = stops_in(made)
+    earlier = (place, *_others(place, QWidget.previousInFocusChain, owners))
+    outside = (w for w in earlier if w is not made and not made.isAncestorOf(w))
+    before = next((w for w in outside if _is_stop(w, owners)), None)
     if before is None:
         return stops[-1] if stops else None  # nothing else is visited
     for stop in stops:
@@ -32,22 +30,39 @@ def place_after(place: QWidget, made: QWidget) -> QWidget | None:
     return before
 
 
-def _others(start: QWidget, step: Callable[[QWidget], QWidget | None]) -> Iterator[QWidget]:
+def stops_in(made: QWidget) -> list[QWidget]:
+    """What the Tab key visits of ``made``, in order."""
+    owners: set[QWidget] = set()
+    inside = [w for w in _others(made, QWidget.nextInFocusChain, owners) if made.isAncestorOf(w)]
+    return [w for w in (made, *inside) if _is_stop(w, owners)]
+
+
+def _others(
+    start: QWidget, step: Callable[[QWidget], QWidget | None], owners: set[QWidget]
+) -> Iterator[QWidget]:
     """All other widgets of the window, from ``start`` on."""
-    widget = _owned(step(start))
+    widget = _owned(step(start), owners)
     while widget is not None and widget is not start:
         yield widget
-        widget = _owned(step(widget))
+        widget = _owned(step(widget), owners)
 
 
-def _is_stop(widget: QWidget) -> bool:
+def _is_stop(widget: QWidget, owners: set[QWidget]) -> bool:
     """Whether Qt takes a widget for a place in the order."""
     is_visited = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
-    return is_visited and _owned(widget.focusProxy()) is None
+    return is_visited and _owned(widget.focusProxy(), owners) is None
 
 
-def _owned(found: QWidget | None) -> QWidget | None:
-    """A widget that Qt handed out, with its parent for its owner; nothing changes for Qt."""
-    if found is not None:
-        QObject.setParent(found, found.parentWidget())
+def _owned(found: QWidget | None, owners: set[QWidget]) -> QWidget | None:
+    """A widget that Qt handed out, which is its parent's again; nothing changes for Qt.
+
+    ``owners``: those of earlier ones. An owner that Qt made has an owner to be said, too.
+    """
+    child = found
+    while child is not None:
+        parent = child.parentWidget()
+        QObject.setParent(child, parent)
+        child = None if parent in owners else parent
+        if parent is not None:
+            owners.add(parent)
     return found

@@ -1,6 +1,9 @@
 """What is made late is visited where it stands, not behind everything else."""
 
+import gc
+
 import pytest
+import shiboken6
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
@@ -47,3 +50,30 @@ def _chain(window):
         found.append(stop)
         stop = stop.nextInFocusChain()
     return found
+
+
+def test_a_widget_that_goes_takes_no_neighbour_with_it(window):
+    column = window.layout()
+    place, behind = column.itemAt(1).widget(), column.itemAt(2).widget()
+    made = QWidget(place)
+    spin = QSpinBox(made)
+    place_after(place, made)
+    shiboken6.delete(behind)
+    shiboken6.delete(QPushButton("last", made))
+    assert all(shiboken6.isValid(widget) for widget in (window, place, made, spin))
+    assert window.isVisible()
+
+
+def test_what_was_placed_is_not_collected_while_it_is_shown(window):
+    class Page(QWidget):
+        pass
+
+    place = window.layout().itemAt(1).widget()
+    for _ in range(2):
+        made = Page(place)
+        QSpinBox(made)
+        place_after(place, made)
+    del made, place
+    gc.collect()
+    assert len(window.findChildren(Page)) == 2
+    assert {type(widget) for widget in window.findChildren(Page)} == {Page}
