@@ -82,8 +82,9 @@ class SettingsPanel(QWidget):
         layout.setSpacing(0)
         layout.addLayout(bar_space)
         self._page, self._column = self._empty_page()
-        self._last_stop: QWidget = self._scroll_area()  # of the Tab key
-        layout.addWidget(self._last_stop, 1)
+        self._last_stop: QWidget | None = None  # of the Tab key
+        self._area = self._scroll_area()
+        layout.addWidget(self._area, 1)
 
     # ------------------------------------------------------------------ what it is told
 
@@ -238,7 +239,12 @@ class SettingsPanel(QWidget):
 
     def _visit(self, widget: QWidget) -> None:
         """Let the Tab key visit it next, in the order in which the page is read."""
-        self._last_stop = place_after(self._last_stop, widget) or self._last_stop
+        if self._last_stop is None:
+            place_after(self._area, widget)
+        for stop in _stops_in(widget):
+            if self._last_stop is not None:
+                QWidget.setTabOrder(self._last_stop, stop)
+            self._last_stop = stop
 
     def _scroll_area(self) -> QScrollArea:
         area = QScrollArea(self)
@@ -263,3 +269,13 @@ class SettingsPanel(QWidget):
         label = QLabel(tr(title), self._page)
         set_look(label, "heading")
         return label
+
+
+def _stops_in(made: QWidget) -> list[QWidget]:
+    """What the Tab key visits of a row: what takes the keyboard, and nothing inside of that."""
+    if made.isWindow():  # a list that folds out
+        return []
+    if made.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        return [made]
+    inside = made.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    return [stop for child in inside for stop in _stops_in(child)]
