@@ -21,6 +21,9 @@ from engine.sampling.constraint import TokenConstraint
 from engine.text.tokenizer import Tokenizer
 
 _LONGEST_SCHEMA = 1 << 20
+_LARGEST_WHOLE = (1 << 53) - 1  # what every reader of JSON tells apart (RFC 8259, section 6)
+_LIMITS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_VALUES = frozenset({"const", "enum", "default", "examples"})  # hold documents, not schemas
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,13 +122,25 @@ def _grammar(schema: str) -> str:
         raise _refusal("it is not a JSON object")
     # as most JSON is written in what models were trained on; free white space has no end
     return LLMatcher.grammar_from_json_schema(
-        parsed,
+        _bounded(parsed),
         overrides={
             "whitespace_flexible": False,
             "item_separator": ", ",
             "key_separator": ": ",
         },
     )
+
+
+def _bounded(schema: Any) -> Any:
+    """The same with an end to whole numbers that have none: a model can add digits for ever."""
+    if isinstance(schema, list):
+        return [_bounded(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    bounded = {k: v if k in _VALUES else _bounded(v) for k, v in schema.items()}
+    if schema.get("type") == "integer" and not any(limit in schema for limit in _LIMITS):
+        bounded |= {"minimum": -_LARGEST_WHOLE, "maximum": _LARGEST_WHOLE}
+    return bounded
 
 
 def _make_table(tokenizer: Tokenizer) -> LLTokenizer:

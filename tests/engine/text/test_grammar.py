@@ -49,6 +49,31 @@ def _walk(constraint, tokenizer, draw, longest=400):
     raise AssertionError("no end")
 
 
+def test_a_model_that_loves_digits_comes_to_an_end(grammars, tokenizer):
+    schema = {
+        "type": "object",
+        "properties": {"people": {"type": "integer"}},
+        "required": ["people"],
+    }
+    schema |= {"additionalProperties": False}
+    constraint = grammars.constrain(json.dumps(schema))
+    output: list[int] = []
+    while not tokenizer.eos_ids & set(
+        allowed := np.flatnonzero(constraint.allowed(output)).tolist()
+    ):
+        digits = [i for i in allowed if tokenizer.token_bytes(i).isdigit()]
+        output.append((digits or allowed)[-1])
+        assert len(output) < 60
+    assert abs(json.loads(_text(tokenizer, output))["people"]) < 2**53
+
+
+def test_limits_of_the_schema_itself_stay(grammars, tokenizer):
+    constraint = grammars.constrain('{"type": "integer", "minimum": 9007199254740993}')
+    draw = random.Random(1)
+    assert int(_text(tokenizer, _walk(constraint, tokenizer, draw))) >= 2**53
+    assert grammars.constrain('{"enum": [{"type": "integer"}]}') is not None
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_is_chosen_the_answer_is_what_the_schema_describes(grammars, tokenizer, seed):
     draw = random.Random(seed)
