@@ -8,6 +8,7 @@ import secrets
 import threading
 from dataclasses import dataclass
 from time import perf_counter_ns
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
@@ -16,11 +17,13 @@ from app.controllers.failures import words_for
 from app.controllers.model import ModelController
 from app.controllers.services import Services
 from app.controllers.settings import SettingsController
-from app.serving.http import ADDRESS, LocalHttpServer, Reply
 from app.serving.replies import Done, Piece, Refused
 from engine.api import Finished, GenerationRequest, RequestFailed, TokensProduced
 from ui.i18n import tr
 from ui.settings.panel import SettingsPanel
+
+if TYPE_CHECKING:
+    from app.serving.http import LocalHttpServer, Reply
 
 END_TIMEOUT_S = 2.0
 KEY_BYTES = 18
@@ -42,8 +45,8 @@ class LocalServer(QObject):
     """
 
     notice = Signal(str)
-    _begun = Signal(Reply)
-    _given_up = Signal(Reply)
+    _begun = Signal(object)  # a Reply
+    _given_up = Signal(object)
 
     def __init__(
         self,
@@ -100,6 +103,8 @@ class LocalServer(QObject):
             self._changes.change("serve_key", secrets.token_urlsafe(KEY_BYTES))
             self.refresh()
             return
+        from app.serving.http import LocalHttpServer  # noqa: PLC0415 - most starts serve nobody
+
         try:
             self._server = LocalHttpServer(wanted.port, wanted.key, self)
         except OSError as error:
@@ -121,7 +126,7 @@ class LocalServer(QObject):
         self.refresh()
         is_meant = key in {"serve", "serve_port", "serve_key"}
         if is_meant and self._server is not None and self._running is not None:
-            address = f"http://{ADDRESS}:{self._server.port}/v1"
+            address = f"http://{self._server.host}:{self._server.port}/v1"
             self.notice.emit(
                 tr(
                     "Other programs on this computer reach the model at {address} with the key "
@@ -157,18 +162,18 @@ class LocalServer(QObject):
         """The model that answers now."""
         return self._name
 
-    def begin(self, reply: Reply) -> None:
+    def begin(self, reply: "Reply") -> None:
         """Answer a client."""
         self._begun.emit(reply)
 
-    def give_up(self, reply: Reply) -> None:
+    def give_up(self, reply: "Reply") -> None:
         """A client has gone."""
         self._given_up.emit(reply)
 
     # ------------------------------------------------------------------ in the GUI thread
 
-    @Slot(Reply)
-    def _on_begun(self, reply: Reply) -> None:
+    @Slot(object)
+    def _on_begun(self, reply: "Reply") -> None:
         if self._server is None:
             reply.news.put(Refused("The server was switched off.", "model_not_loaded"))
             return
@@ -186,14 +191,14 @@ class LocalServer(QObject):
             )
         )
 
-    @Slot(Reply)
-    def _on_given_up(self, reply: Reply) -> None:
+    @Slot(object)
+    def _on_given_up(self, reply: "Reply") -> None:
         for request_id, known in list(self._replies.items()):
             if known is reply:
                 self._take(request_id)
                 self._bridge.cancel(request_id)
 
-    def _take(self, request_id: str) -> Reply | None:
+    def _take(self, request_id: str) -> "Reply | None":
         reply = self._replies.pop(request_id, None)
         if reply is not None:
             self._answers.set_served(len(self._replies))

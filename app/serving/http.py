@@ -73,6 +73,11 @@ class LocalHttpServer(ThreadingHTTPServer):
         self._thread.start()
 
     @property
+    def host(self) -> str:
+        """The address that it listens at."""
+        return ADDRESS
+
+    @property
     def port(self) -> int:
         """Where it listens."""
         return int(self.server_address[1])
