@@ -2680,7 +2680,7 @@
       <translation>检视器的各个视图</translation>
     </message>
     <message>
-      <source>Virtual machine slowed by its host</source>
+      <source>Virtual machine held back</source>
       <translation>虚拟机被宿主机拖慢</translation>
     </message>
     <message>
@@ -3232,8 +3232,8 @@
       <translation>的 token 时间在读取（按本机上限）</translation>
     </message>
     <message>
-      <source>of the processor time was taken by the host of this virtual machine</source>
-      <translation>的处理器时间被本虚拟机的宿主机拿走</translation>
+      <source>of the processor time the host took</source>
+      <translation>的处理器时间被宿主机拿走</translation>
     </message>
     <message>
       <source>of the time is work around the model</source>

@@ -17,7 +17,7 @@ def kind_words(kind: DiagnosisKind) -> str:
         DiagnosisKind.THROTTLED: tr("Processor throttled"),
         DiagnosisKind.PAINT_BOUND: tr("Paint-bound"),
         DiagnosisKind.CONTENDED: tr("Other programs compute"),
-        DiagnosisKind.STOLEN: tr("Virtual machine slowed by its host"),
+        DiagnosisKind.STOLEN: tr("Virtual machine held back"),
         DiagnosisKind.UNSURE: tr("Unsure"),
     }
     return words[kind]
@@ -48,7 +48,7 @@ def evidence_words(evidence: Evidence | None) -> tuple[str, str]:
         "frequency": tr("is the processor's frequency under load"),
         "other_cores": tr("cores busy with other programs"),
         "waited": tr("of the time the engine had no core"),
-        "stolen": tr("of the processor time was taken by the host of this virtual machine"),
+        "stolen": tr("of the processor time the host took"),
         "host": tr("of the time is work around the model"),
         "lost_tokens": tr("tokens computed a second time"),
         "recomputed_tokens": tr("tokens computed anew for each token"),
