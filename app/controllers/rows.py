@@ -1,10 +1,12 @@
 """Stored messages as the rows a page shows, and as the messages an engine reads."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from app.controllers.failures import words_for
 from app.conversations import ChatMessage, MessageTree
 from engine.api import Message
+from engine.errors import PromptTooLongError
 from ui.chat.rows import AnswerStats, MessageRow
 
 
@@ -34,15 +36,23 @@ def prompt_of(path: Sequence[ChatMessage], system_prompt: str) -> tuple[Message,
     """The messages of a path as the model reads them.
 
     An answer that never got a word is left out, and two questions that meet so become one: most
-    chat templates want the roles to alternate.
+    chat templates want the roles to alternate. A question that was refused for its length was not
+    sent, and is not sent with a later one either: that would be refused as well.
     """
     prompt: tuple[Message, ...] = ()
     if system_prompt.strip():
         prompt = (Message("system", system_prompt),)
-    for message in path:
-        if message.content:
+    for message, answer in zip_longest(path, path[1:]):
+        if message.content and not _is_refused(answer):
             prompt = _extended(prompt, Message(message.role, message.content))
     return prompt
+
+
+def _is_refused(answer: ChatMessage | None) -> bool:
+    """Whether a question had this in place of an answer, as it was too long."""
+    if answer is None or answer.failure is None or answer.content:
+        return False
+    return answer.failure.code == PromptTooLongError.code
 
 
 def with_question(prompt: tuple[Message, ...], text: str) -> tuple[Message, ...]:

@@ -51,12 +51,14 @@ def count_words(text: str, count: int | None, use: ContextUse) -> CountWords:
         return CountWords(shown)
     total = use.used + tokens if use.prompt is None or not is_exact else use.prompt
     over = total - use.limit + 1  # the answer needs a place, too
-    if over > 0 and use.leaves_out:
+    if over > 0 and use.leaves_out and tokens < use.limit:
         words = tr(
             "{count} \u00b7 the context is full: earlier messages will be left out", count=shown
         )
         return CountWords(words, is_notice=True)
     if over > 0:
+        if use.leaves_out:  # even alone it has no place
+            over = tokens - use.limit + 1
         words = tr(
             "{count} \u00b7 {over} too many for the context of {limit}",
             count=shown,

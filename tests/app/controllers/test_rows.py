@@ -33,6 +33,24 @@ def test_a_prompt_alternates():
     assert prompt_of(path[:1], "Be kind.")[0] == Message("system", "Be kind.")
 
 
+def test_a_question_that_was_too_long_is_in_no_later_prompt():
+    refused = Failure("prompt_too_long", "Too long.")
+    path = [
+        question(1, "a"),
+        answer(2, "b", 1),
+        question(3, "far too long", 2),
+        answer(4, "", 3, status=MessageStatus.FAILED, failure=refused),
+        question(5, "c", 4),
+        answer(6, "", 5, status=MessageStatus.STREAMING),
+    ]
+    assert prompt_of(path, "") == (
+        Message("user", "a"),
+        Message("assistant", "b"),
+        Message("user", "c"),
+    )
+    assert prompt_of(path[:3], "")[-1] == Message("user", "far too long")  # asked again
+
+
 def test_a_row_knows_its_version_and_its_failure():
     failed = answer(
         3,

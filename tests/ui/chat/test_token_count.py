@@ -35,3 +35,9 @@ def test_where_earlier_messages_give_way_it_is_no_warning():
     assert "earlier messages will be left out" in words.text
     assert (words.is_warning, words.is_notice) == (False, True)
     assert not count_words("x", 5, ContextUse(100, leaves_out=True)).is_notice
+
+
+def test_a_message_that_is_too_long_alone_is_warned_of_all_the_same():
+    words = count_words("x", 120, ContextUse(100, used=50, prompt=180, leaves_out=True))
+    assert "21 too many for the context of 100" in words.text
+    assert words.is_warning
