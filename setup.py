@@ -4,8 +4,12 @@ It is optional: without it the engine multiplies through torch, slower, and says
 else about the package stands in pyproject.toml.
 """
 
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -30,11 +34,22 @@ class BuildNative(build_ext):
         kind = "msvc" if self.compiler.compiler_type == "msvc" else "unix"
         ext.extra_compile_args = OPTIONS[kind]
         ext.extra_link_args = ["-pthread"] if kind == "unix" else []
+        if kind == "unix":
+            self.compiler.compile = partial(_compile_side_by_side, self.compiler.compile)
         super().build_extension(ext)
 
     def get_export_symbols(self, ext: Extension) -> list[str]:
         """Nothing beside what the sources export: there is no PyInit function."""
         return list(ext.export_symbols)
+
+
+def _compile_side_by_side(
+    compile_in_turn: Callable[..., list[str]], sources: Sequence[str], **given: Any
+) -> list[str]:
+    """The objects of all sources, in order; each source is one start of the compiler."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = pool.map(lambda source: compile_in_turn([source], **given), sources)
+        return [made for some in objects for made in some]
 
 
 setup(
