@@ -18,6 +18,7 @@ from PySide6.QtGui import (
     QTextFrameFormat,
     QTextLength,
     QTextOption,
+    QTextTable,
     QTextTableCellFormat,
     QTextTableFormat,
 )
@@ -162,16 +163,28 @@ class BlockRenderer:
         if is_unused(cursor):
             cursor.setBlockFormat(self._hidden_line())
         table = cursor.insertTable(len(block.rows), columns, table_format)
-        for row, cells in enumerate(block.rows):
-            for column, spans in enumerate(cells[:columns]):
+        self._fill(table, block, range(len(block.rows)))
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.setBlockFormat(self._hidden_line())
+
+    def extend_table(self, table: QTextTable, block: Table, start: int) -> None:
+        """Bring ``table`` up to date with ``block``, which differs from row ``start`` on."""
+        if len(block.rows) > table.rows():
+            table.appendRows(len(block.rows) - table.rows())
+        self._fill(table, block, range(start, len(block.rows)))
+
+    def _fill(self, table: QTextTable, block: Table, rows: range) -> None:
+        for row in rows:
+            for column, spans in enumerate(block.rows[row][: table.columns()]):
                 cell = table.cellAt(row, column)
                 cell.setFormat(self._cell(is_heading=row == 0))
                 inside = cell.firstCursorPosition()
+                keep = QTextCursor.MoveMode.KeepAnchor
+                inside.setPosition(cell.lastCursorPosition().position(), keep)
+                inside.removeSelectedText()
                 inside.setBlockFormat(self._cell_block(block.aligns[column]))
                 base = self._heading_char(BASE_FONT_PX) if row == 0 else self._base
                 self._spans(inside, spans, base)
-        cursor.movePosition(QTextCursor.MoveOperation.End)
-        cursor.setBlockFormat(self._hidden_line())
 
     def _cell(self, *, is_heading: bool) -> QTextTableCellFormat:
         look = self._look

@@ -11,7 +11,9 @@ text makes a step slow. Knows no Qt.
 import re
 from dataclasses import dataclass, replace
 
-from ui.richtext.blocks import Block, Code, Prose, Span
+from markdown_it import MarkdownIt
+
+from ui.richtext.blocks import Block, Code, Place, Prose, Span, Table
 from ui.richtext.flatten import ListRun, flatten, new_parser, unit_starts
 
 BLOCK_LIMIT = 8_000
@@ -82,8 +84,13 @@ class MarkdownStream:
         self._tail += text
 
     def look(self) -> Growth:
-        """Freeze what is finished and parse the rest, unless that only got longer by plain words."""
+        """Freeze what is finished and parse the rest.
+
+        Unless that only got longer by plain words, or by rows of a table.
+        """
         tail = extended(*self._seen, self._tail)
+        if tail is None:
+            tail = lengthened(self._parser, *self._seen, self._tail)
         if tail is None:
             self._freeze()
             tail = self._parse_tail()
@@ -223,6 +230,32 @@ def extended(old: str, blocks: list[Block], new: str) -> list[Block] | None:
     # the spaces at the end of a paragraph are not shown before something follows
     text = span.text + (old[len(body) :] + added).rstrip(" ")
     return [*blocks[:-1], replace(last, spans=(*last.spans[:-1], replace(span, text=text)))]
+
+
+def lengthened(parser: MarkdownIt, old: str, blocks: list[Block], new: str) -> list[Block] | None:
+    """The blocks of ``new``, given those of ``old``, a table that it gives nothing but rows.
+
+    Rows are read one by one, so the finished ones are not read again. None: only a parser can tell.
+    """
+    known = blocks[0] if len(blocks) == 1 else None
+    if not isinstance(known, Table) or known.place != Place() or not new.startswith(old):
+        return None
+    head_end = old.find("\n", old.find("\n") + 1) + 1
+    start = old.rfind("\n") + 1  # of the last row, which may grow
+    if not 0 < head_end <= start or len(new) >= BLOCK_LIMIT or not _are_rows(new[start:]):
+        return None
+    parsed, _run = flatten(parser, old[:head_end] + new[start:], None)
+    fresh = parsed[0] if len(parsed) == 1 else None
+    if not isinstance(fresh, Table) or fresh.rows[0] != known.rows[0]:
+        return None
+    done = known.rows[: 1 + old.count("\n", head_end, start)]
+    return [replace(known, rows=(*done, *fresh.rows[1:]))]
+
+
+def _are_rows(text: str) -> bool:
+    """Whether each line, of which the last may be about to begin, can be nothing but a row."""
+    *lines, last = text.split("\n")
+    return all(line.startswith("|") for line in lines) and (not last or last.startswith("|"))
 
 
 def _is_plain(old: str, added: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtGui import QTextBlockFormat, QTextCursor
+from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextTable
 from PySide6.QtWidgets import QWidget
 
 from ui.richtext.blocks import Prose, Rule, Span, Table, TextBlock
@@ -52,7 +52,10 @@ class TextView(StillText):
         blocker = QSignalBlocker(self.document().documentLayout()) if is_quiet else None
         cursor = QTextCursor(self.document())
         grown = () if frozen else _growth(self._tail, tail)
-        if grown:
+        row = 0 if frozen else _first_new_row(self._tail, tail)
+        if row:
+            stale_from = self._lengthen(cursor, tail[-1], row)
+        elif grown:
             stale_from = self._last_line_top()
             # within an edit a cursor does not ask for its place, which has a line shaped each time
             cursor.beginEditBlock()
@@ -98,6 +101,26 @@ class TextView(StillText):
         rect = self.document().documentLayout().blockBoundingRect(block)
         return math.floor(rect.top()) - _OVERHANG
 
+    def _lengthen(self, cursor: QTextCursor, block: TextBlock, row: int) -> int:
+        """Show ``block``, the table at the end, anew from ``row`` on; returns where that changes."""
+        table = self.document().rootFrame().childFrames()[-1]
+        assert isinstance(table, QTextTable)
+        assert isinstance(block, Table)
+        columns = self._columns(table)
+        cursor.beginEditBlock()
+        self._renderer.extend_table(table, block, row)
+        cursor.endEditBlock()
+        if self._columns(table) != columns:
+            return self._tail_top()
+        return self._top_of(table.cellAt(row - 1, 0).firstPosition())
+
+    def _columns(self, table: QTextTable) -> list[tuple[float, float]]:
+        """Where the columns stand, and how wide they are."""
+        layout = self.document().documentLayout()
+        heads = (table.cellAt(0, column) for column in range(table.columns()))
+        rects = [layout.blockBoundingRect(head.firstCursorPosition().block()) for head in heads]
+        return [(rect.left(), rect.width()) for rect in rects]
+
     def _replace_tail(
         self, cursor: QTextCursor, frozen: Sequence[TextBlock], tail: Sequence[TextBlock]
     ) -> None:
@@ -141,6 +164,21 @@ def _has_link(block: TextBlock) -> bool:
 
 def _has_line(block: TextBlock) -> bool:
     return isinstance(block, Rule) or bool(block.place.quotes)
+
+
+def _first_new_row(old: Sequence[TextBlock], new: Sequence[TextBlock]) -> int:
+    """Where the table at the end of ``new`` differs from that of ``old``; 0 where more does."""
+    if not old or len(old) != len(new) or old[:-1] != new[:-1]:
+        return 0
+    before, after = old[-1], new[-1]
+    if not isinstance(before, Table) or not isinstance(after, Table):
+        return 0
+    if (before.aligns, before.place) != (after.aligns, after.place):
+        return 0
+    for num_same in (len(before.rows), len(before.rows) - 1):  # the last row may have grown
+        if num_same <= len(after.rows) and before.rows[:num_same] == after.rows[:num_same]:
+            return num_same
+    return 0
 
 
 def _growth(old: Sequence[TextBlock], new: Sequence[TextBlock]) -> tuple[Span, ...]:

@@ -209,3 +209,31 @@ def test_what_changed_quietly_before_code_that_came_whole_is_painted(make_view):
     assert any(part.is_stale for part in view.parts if isinstance(part, TextView))
     view.refresh()
     assert not any(part.is_stale for part in view.parts if isinstance(part, TextView))
+
+
+def test_a_table_that_grows_is_the_table_shown_at_once(make_view, monkeypatch):
+    head = "Before.\n\n| Layer | Time |\n|:--|--:|\n"
+    rows = "| attention | **1.2** ms |\n| a longer name than the others | 3 ms |\n| `x` | |\n"
+    grown, whole = make_view(), make_view()
+    made = []
+    replace_tail = TextView._replace_tail
+    monkeypatch.setattr(
+        TextView, "_replace_tail", lambda *given: made.append(1) or replace_tail(*given)
+    )
+    grown.append(head)
+    made.clear()
+    for start in range(0, len(rows), 5):
+        grown.append(rows[start : start + 5], is_quiet=True)
+        grown.refresh()
+    assert made == []
+    whole.append(head + rows)
+    pictures = []
+    for view in (grown, whole):
+        view.resize(500, view.height_for(500))
+        pictures.append(view.grab().toImage().convertToFormat(QImage.Format.Format_RGB32))
+    assert pictures[0] == pictures[1]
+    assert grown.height_for(500) == whole.height_for(500)
+    assert picture(grown) == picture(whole)
+    for view in (grown, whole):
+        view.append("\nAfter.\n\nThe end.")
+    assert picture(grown) == picture(whole)

@@ -73,6 +73,48 @@ def test_plain_words_are_added_as_a_parser_would(pieces, sizes):
         assert quick.look() == slow.look()
 
 
+ROWS = (
+    "| a | b |\n", "| *x* | `y|z` |\n", "|one|\n", "| 1 | 2 | 3 |\n", "|\n", "| a \\| b | c |",
+    "bare | row\n", "\n", " | x | y |\n", "words\n", "- item\n", "> quote\n", "    | code |\n", "# H\n",
+)  # fmt: skip
+
+
+@given(
+    st.sampled_from(("", "Before.\n\n", "Before.\n", "- item\n\n  ")),
+    st.lists(st.sampled_from(ROWS), max_size=12),
+    st.lists(st.integers(1, 9), max_size=90),
+)
+def test_rows_are_added_as_a_parser_would(before, rows, sizes):
+    text = f"{before}| A | B |\n|:--|--:|\n{''.join(rows)}"
+    quick, slow = MarkdownStream(), MarkdownStream()
+    position = 0
+    for size in (*sizes, len(text)):
+        for stream in (quick, slow):
+            stream.append(text[position : position + size])
+        slow._seen = ("", [])
+        position += size
+        assert quick.look() == slow.look()
+    assert quick.finish() == slow.finish()
+
+
+def test_finished_rows_are_not_read_again(monkeypatch):
+    stream, read = MarkdownStream(), []
+    stream.append("| A | B |\n|---|---|\n" + "| a | b |\n" * 50)
+    stream.look()
+    parse = stream._parser.parse
+    monkeypatch.setattr(stream._parser, "parse", lambda text: read.append(text) or parse(text))
+    stream.append("| c | d |\n| e")
+    (table,) = stream.look().tail
+    assert len(table.rows) == 53
+    assert read == ["| A | B |\n|---|---|\n| c | d |\n| e"]
+
+
+def test_a_table_as_long_as_a_block_may_be_is_ended_as_ever():
+    text = "| A | B |\n|---|---|\n" + "| some words | and more |\n" * 400
+    assert len(text) > BLOCK_LIMIT
+    assert grow(text, [50] * 300) == parse_markdown(text)
+
+
 def test_plain_words_need_no_parser(monkeypatch):
     stream = MarkdownStream()
     stream.append("A **bold** start ")
