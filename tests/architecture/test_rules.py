@@ -16,6 +16,7 @@ MAX_TYPE_IGNORES = 10
 # one reason each: the engine's loop, the task runner, the crash hook
 BROAD_EXCEPTS = {"engine/service.py", "app/tasks.py", "app/crash.py"}
 FORBIDDEN_CALLS = {"eval", "exec", "os.system", "os.popen", "marshal.loads"}
+NEIGHBOURS = {"nextInFocusChain", "previousInFocusChain", "focusProxy", "childAt"}
 FORBIDDEN_MODULES = {"pickle", "shelve", "marshal", "dill", "cloudpickle"}
 
 
@@ -37,6 +38,17 @@ def test_nothing_is_left_to_do():
         if MARKS.search(line)
     ]
     assert marked == []
+
+
+def test_neighbours_are_asked_for_in_one_place_alone():
+    """For PySide a widget owns what these return, and takes it with it when it goes."""
+    found = [
+        f"{name_of(path)}:{node.lineno} {node.attr}"
+        for path in python_files(*CODE, "tests")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Attribute) and node.attr in NEIGHBOURS
+    ]
+    assert {line.split(":")[0] for line in found} == {"ui/widgets/tab_order.py"}, found
 
 
 def test_no_code_is_made_from_data():

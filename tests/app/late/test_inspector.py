@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QWidget
 
 from app.late.inspector import VIEWS
 from engine.api import EngineStats
@@ -13,6 +13,7 @@ from ui.inspector.cache.view import CacheView
 from ui.inspector.machine.view import MachineView
 from ui.inspector.page import InspectorPage
 from ui.inspector.tokens.view import TokensView
+from ui.widgets.tab_order import stops_in
 
 KINDS = dict(zip(VIEWS, (AnswerView, TokensView, CacheView, MachineView), strict=True))
 MIB = 1 << 20
@@ -60,18 +61,20 @@ def test_the_rest_comes_when_the_engine_is_idle(desk):
         assert desk.window.findChild(kind) is not None
 
 
+def is_within_box(widget):
+    """Whether a box stands for it."""
+    return isinstance(widget.parent(), QAbstractSpinBox | QComboBox)
+
+
 def test_the_tab_key_goes_from_the_views_names_into_a_view_and_loses_nothing(desk):
     desk.wait(lambda: all(map(desk.application.parts.is_made, VIEWS)))
     window = desk.window
     page = window.findChild(InspectorPage)
-    chain, stop = [page], page.nextInFocusChain()
-    while stop is not page:
-        chain.append(stop)
-        stop = stop.nextInFocusChain()
-    places = {id(widget): place for place, widget in enumerate(chain)}
+    stops = stops_in(window)
+    assert len(set(stops)) == len(stops)
+    assert window.findChild(ChatPage).composer.input in stops
+    places = [place for place, stop in enumerate(stops) if page.isAncestorOf(stop)]
+    assert places == list(range(places[0], places[-1] + 1))  # nothing else is between them
     inside = [w for w in page.findChildren(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
-    inside = [w for w in inside if w.window() is window and w.focusProxy() is None]
-    last = max(places[id(widget)] for widget in inside)
-    composer = window.findChild(ChatPage).composer.input
-    assert last < places[id(composer)]
-    assert len(places) == len(chain)
+    inside = [w for w in inside if w.window() is window and not is_within_box(w)]
+    assert {stops[place] for place in places} == set(inside)

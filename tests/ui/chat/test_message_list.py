@@ -8,6 +8,7 @@ from ui.chat.assistant_item import AssistantItem
 from ui.chat.message_list import MessageList
 from ui.chat.rows import MessageRow, MessageStatus
 from ui.theme import DARK, ThemeSource
+from ui.widgets.tab_order import stops_in
 
 ANSWER = "A paragraph with **bold** words.\n\n- one\n- two\n\n```py\nx = 1\n```\n\nEnd.\n\n" * 3
 
@@ -245,12 +246,7 @@ def test_tab_follows_the_page_from_top_to_bottom(qtbot, page):
     qtbot.waitUntil(lambda: page._are_tabs_chained)
     stops = [stop for e in page.entries if e.item is not None for stop in e.item.tab_stops()]
     assert len(stops) > 10
-    follower, found = page.nextInFocusChain(), []
-    while follower is not page:
-        if follower in stops:
-            found.append(follower)
-        follower = follower.nextInFocusChain()
-    assert found == stops
+    assert [stop for stop in stops_in(page) if stop in stops] == stops
 
 
 def test_a_continued_answer_waits_in_sight_and_is_painted_with_its_new_text(qtbot, page):

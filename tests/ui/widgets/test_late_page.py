@@ -3,6 +3,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
 
 from ui.widgets.late_page import LatePage
+from ui.widgets.tab_order import stops_in
 
 
 @pytest.fixture
@@ -89,8 +90,5 @@ def test_the_tab_key_visits_a_page_where_it_stands(stack, place):
     stack.addWidget(behind)
     page = QLineEdit(place)
     place.put(page, page.setFocus)
-    chain, stop = [], stack.widget(0).nextInFocusChain()
-    while stop is not stack.widget(0):
-        chain.append(stop)
-        stop = stop.nextInFocusChain()
-    assert chain.index(page) < chain.index(behind)
+    stops = stops_in(stack)
+    assert stops.index(page) < stops.index(behind)

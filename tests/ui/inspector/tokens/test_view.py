@@ -8,6 +8,7 @@ from tests.helpers.inspected_tokens import ANSWER, USER, plain, scored, some_tok
 from ui.inspector.page import InspectorPage
 from ui.inspector.tokens.view import TokensView
 from ui.theme import ThemeSource
+from ui.widgets.tab_order import stops_in
 from ui.widgets.text_button import TextButton
 
 
@@ -122,13 +123,13 @@ def test_the_tab_key_goes_from_top_to_bottom(view):
     view.show_tokens(some_tokens(), "Yes, sir", "")
     view.chips.choose(4)
     view.details.choices._pick(0)
-    stop, names = view.findChildren(TextButton)[0], []
-    for _ in range(8):
-        names.append(stop.text() if isinstance(stop, TextButton) else type(stop).__name__)
-        stop = stop.nextInFocusChain()
-        while not (stop.isVisible() and stop.focusPolicy() & Qt.FocusPolicy.TabFocus):
-            stop = stop.nextInFocusChain()
-    assert names == [
+    stops = [stop for stop in stops_in(view) if stop.isVisible()]
+    first = stops.index(view.findChildren(TextButton)[0])
+    names = [
+        stop.text() if isinstance(stop, TextButton) else type(stop).__name__
+        for stop in stops[first:]
+    ]
+    assert names[:8] == [
         *("All", "Prompt", "Answer", "Probability", "Entropy"),
         *("TokenChips", "ChoiceList", "QPushButton"),
     ]
