@@ -112,7 +112,7 @@ class Runner:
         batch = build_batch(plan, block_size, self._storage.device)
         forward_start_ns = time.perf_counter_ns()
         logits = self._decoder.forward(batch, self._storage, interrupted)
-        if logits.device.type == "cuda":
+        if logits.is_cuda:
             torch.cuda.synchronize(logits.device)
         forward_end_ns = time.perf_counter_ns()
         self._forward_total_ns += forward_end_ns - forward_start_ns

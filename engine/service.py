@@ -148,13 +148,10 @@ class EngineService:
 
     def _receive(self, *, wait: bool) -> None:
         """Move commands into the inbox, after waiting for the first one if told to."""
-        try:
-            if wait:
-                self._inbox.append(self._commands.get())
-            while True:
-                self._inbox.append(self._commands.get_nowait())
-        except queue.Empty:
-            return
+        if wait:
+            self._inbox.append(self._commands.get())
+        while not self._commands.empty():  # nobody else takes any out
+            self._inbox.append(self._commands.get_nowait())
 
     def _next_command(self) -> Command:
         """The command to handle next: the latest one about the model, else the oldest.

@@ -30,6 +30,10 @@ _WIDE_WANTED, _WIDE_GROUP = 2_048, 8
 _ROUNDING = 1e-5
 
 
+_CERTAIN = np.ones(1)  # the weight of one that is alone
+_CERTAIN.flags.writeable = False
+
+
 @dataclass(slots=True)
 class Candidates:
     """Kept tokens, likeliest first: ``ids`` int64 [n], ``weights`` float64 [n], not normalised."""
@@ -140,7 +144,7 @@ def _above_min_p(
     bound = np.float32(lowest - abs(best) * _ROUNDING)
     ids = (logits >= bound).nonzero()[0]
     if len(ids) == 1:
-        return Candidates(ids, np.ones(1))
+        return Candidates(ids, _CERTAIN)
     if len(ids) > _WIDE_WANTED:
         return None
     values = logits[ids]
