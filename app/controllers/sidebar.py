@@ -8,7 +8,7 @@ from app.controllers.answers import Answers
 from app.controllers.chat import ChatController
 from app.controllers.failures import words_for_error
 from app.controllers.services import Services
-from app.conversations import Conversation
+from app.conversations import ChatMessage, Conversation
 from ui.sidebar.panel import Sidebar
 from ui.sidebar.rows import ConversationRow
 
@@ -36,6 +36,8 @@ class SidebarController(QObject):
         sidebar.delete_requested.connect(self._on_delete)
         sidebar.undo_delete_requested.connect(self._on_undo)
         sidebar.search_changed.connect(self._on_search)
+        sidebar.prompt_wanted.connect(self._on_prompt_wanted)
+        sidebar.prompt_changed.connect(self._on_prompt_changed)
         chat.current_changed.connect(self._on_current_changed)
         chat.conversations_changed.connect(self.refresh)
         answers.generating_changed.connect(self._show)
@@ -94,6 +96,28 @@ class SidebarController(QObject):
     def _on_undone(self, conversation_id: int, _nothing: None) -> None:
         self.refresh()
         self.chat.open(conversation_id)
+
+    @Slot(int)
+    def _on_prompt_wanted(self, conversation_id: int) -> None:
+        load = partial(self._store.conversation, conversation_id)
+        self._tasks.run(load, self._ask_prompt, self._on_error)
+
+    def _ask_prompt(self, loaded: tuple[Conversation, list[ChatMessage]]) -> None:
+        chat = loaded[0]
+        self._sidebar.ask_prompt(chat.conversation_id, chat.title, chat.system_prompt or "")
+
+    @Slot(int, str)
+    def _on_prompt_changed(self, conversation_id: int, prompt: str) -> None:
+        own = prompt or None
+        self._tasks.run(
+            partial(self._store.set_system_prompt, conversation_id, own),
+            partial(self._on_prompt_saved, conversation_id, own),
+            self._on_error,
+        )
+
+    def _on_prompt_saved(self, conversation_id: int, own: str | None, _nothing: None) -> None:
+        if conversation_id == self.chat.open_chat.conversation_id:
+            self.chat.open_chat.system_prompt = own
 
     @Slot(str)
     def _on_search(self, query: str) -> None:

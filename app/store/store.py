@@ -126,6 +126,12 @@ class Store:
             conversation_id,
         )
 
+    def set_system_prompt(self, conversation_id: int, prompt: str | None) -> None:
+        """Give a conversation a system prompt of its own; None: that of the settings."""
+        self._write(
+            "UPDATE conversations SET system_prompt = ? WHERE id = ?", prompt, conversation_id
+        )
+
     def set_draft(self, conversation_id: int | None, draft: str) -> None:
         """Keep what stands in the composer; None is the chat that has not begun."""
         if conversation_id is None and not draft and self.unstarted() is None:

@@ -773,7 +773,7 @@
     </message>
     <message>
       <source>From token {position} on the prompt differs from the last one, by an edit, another branch or system prompt, messages left out, or the model's template: {lost} tokens were read anew.</source>
-      <translation>从第 {position} 个 token 起，提示词与上一次不同（编辑、其他分支、系统提示词、略去的消息或模型的模板所致）：{lost} 个 token 重新读取。</translation>
+      <translation>从第 {position} 个 token 起，提示词与上一次不同（编辑、其他分支、系统提示、略去的消息或模型的模板所致）：{lost} 个 token 重新读取。</translation>
     </message>
     <message>
       <source>Full processor speed: plug it in, choose a faster power mode, let it cool</source>
@@ -1864,6 +1864,10 @@
       <translation>采样</translation>
     </message>
     <message>
+      <source>Save</source>
+      <translation>保存</translation>
+    </message>
+    <message>
       <source>Save as JSON…</source>
       <translation>另存为 JSON…</translation>
     </message>
@@ -2086,6 +2090,14 @@
     <message>
       <source>System prompt</source>
       <translation>系统提示</translation>
+    </message>
+    <message>
+      <source>System prompt of “{title}”</source>
+      <translation>“{title}”的系统提示</translation>
+    </message>
+    <message>
+      <source>System prompt…</source>
+      <translation>系统提示…</translation>
     </message>
     <message>
       <source>Taken by the host</source>
@@ -2762,6 +2774,10 @@
     <message>
       <source>What the model is told before every conversation, for example how to answer. It costs tokens of the context.</source>
       <translation>每次对话之前先告诉模型的话，例如应当如何回答。它会占用上下文的 token。</translation>
+    </message>
+    <message>
+      <source>What the model is told before this chat, from the next answer on. Empty: the system prompt of the settings.</source>
+      <translation>从下一个回答起，在此对话开始前告诉模型的内容。留空则使用设置中的系统提示。</translation>
     </message>
     <message>
       <source>What the model still reads then. Nothing is ever deleted, and each answer says what it did not see.</source>

@@ -5,6 +5,7 @@ deletes nothing itself.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import (
     QItemSelection,
@@ -35,6 +36,7 @@ from ui.icons import Icon, make_icon
 from ui.sidebar.delegate import ConversationDelegate
 from ui.sidebar.files import ChatFileDialogs
 from ui.sidebar.model import ConversationModel
+from ui.sidebar.prompt_dialog import PromptDialog
 from ui.sidebar.rows import ConversationRow
 from ui.theme import ThemeSource, set_look
 from ui.widgets.action_bar import ActionBar
@@ -53,6 +55,8 @@ class Sidebar(QWidget):
     delete_requested = Signal(int)
     undo_delete_requested = Signal(int)
     search_changed = Signal(str)
+    prompt_wanted = Signal(int)
+    prompt_changed = Signal(int, str)
     settings_requested = Signal()
     library_requested = Signal()
     experiments_requested = Signal()
@@ -126,6 +130,13 @@ class Sidebar(QWidget):
         self._undo_id = conversation_id
         self._undo.show_text(tr("Deleted “{title}”", title=shown), tr("Undo"))
         self._undo_timer.start()
+
+    def ask_prompt(self, conversation_id: int, title: str, prompt: str) -> None:
+        """Let the system prompt of a chat be written; ``prompt_changed`` follows a Save."""
+        dialog = PromptDialog(title, prompt, self.window())
+        dialog.saved.connect(partial(self.prompt_changed.emit, conversation_id))
+        dialog.open()
+        dialog.text.setFocus()
 
     def focus_search(self) -> None:
         """Put the caret into the search box."""
@@ -283,9 +294,16 @@ class Sidebar(QWidget):
         delete = menu.addAction(tr("Delete"))
         delete.setShortcut(QKeySequence(actions.DELETE.keys))
         delete.triggered.connect(self._delete_selected)
+        prompt = menu.addAction(tr("System prompt…"))
+        prompt.triggered.connect(self._want_prompt)
         export = menu.addAction(tr("Export…"))
         export.setShortcut(QKeySequence(actions.EXPORT.keys))
         export.triggered.connect(self.ask_export)
+
+    def _want_prompt(self) -> None:
+        conversation = self._model.conversation_at(self._list.currentIndex())
+        if conversation is not None:
+            self.prompt_wanted.emit(conversation.conversation_id)
 
     def _rename_selected(self) -> None:
         self._list.edit(self._list.currentIndex())

@@ -3,8 +3,9 @@
 import pytest
 
 from app.store.errors import StoreError
-from engine.api import FinishReason
+from engine.api import FinishReason, Message
 from ui.sidebar.panel import Sidebar
+from ui.sidebar.prompt_dialog import PromptDialog
 
 
 @pytest.fixture
@@ -128,3 +129,20 @@ def test_new_chat(desk, sidebar):
     sidebar.new_chat_requested.emit()
     assert desk.texts == []
     assert desk.chat.open_chat.conversation_id is None
+
+
+def test_a_chat_has_a_system_prompt_of_its_own(desk, sidebar, titles):
+    conversation_id = titles.rows[0].conversation_id
+    sidebar.prompt_wanted.emit(conversation_id)
+    (dialog,) = desk.window.findChildren(PromptDialog)
+    assert not dialog.text.toPlainText()
+    dialog.text.setPlainText("Speak like a sailor.\n")
+    dialog._save()
+    desk.send("more")
+    desk.play()
+    assert desk.engine.requests[-1].messages[0] == Message("system", "Speak like a sailor.")
+    assert desk.store.conversation(conversation_id)[0].system_prompt == "Speak like a sailor."
+    sidebar.prompt_changed.emit(conversation_id, "")
+    desk.send("more")
+    desk.play()
+    assert desk.engine.requests[-1].messages[0].role == "user"

@@ -157,6 +157,7 @@ def test_the_context_menu_offers_what_a_chat_allows(sidebar):
     assert [action.text() for action in menu.actions() if action.text()] == [
         "Rename",
         "Delete",
+        "System prompt…",
         "Export…",
         "Add chats from a file…",
         "Export all chats…",
