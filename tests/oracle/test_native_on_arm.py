@@ -3,8 +3,10 @@
 What compares its instruction sets is tests/native/agreement.cpp.
 """
 
+import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,10 +22,19 @@ COMPILER, EMULATOR = shutil.which("aarch64-linux-gnu-g++"), shutil.which("qemu-a
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if COMPILER is None or EMULATOR is None:
         pytest.skip("no cross compiler, or no emulator, for ARM")
-    path = tmp_path_factory.mktemp("arm") / "agreement"
-    options = ["-std=c++17", "-O1", "-static", "-pthread", "-w", f"-I{NATIVE}"]
-    sources = [str(ROOT / "tests" / "native" / "agreement.cpp"), *map(str, NATIVE.glob("*.cpp"))]
-    subprocess.run([COMPILER, *options, *sources, "-o", str(path)], check=True)
+    folder = tmp_path_factory.mktemp("arm")
+    options = ["-std=c++17", "-O1", "-pthread", "-w", f"-I{NATIVE}"]
+    sources = [ROOT / "tests" / "native" / "agreement.cpp", *NATIVE.glob("*.cpp")]
+
+    def compiled(source: Path) -> str:
+        made = str(folder / f"{source.stem}.o")
+        subprocess.run([str(COMPILER), *options, "-c", str(source), "-o", made], check=True)
+        return made
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compiled, sources))
+    path = folder / "agreement"
+    subprocess.run([COMPILER, "-static", "-pthread", *objects, "-o", str(path)], check=True)
     return path
 
 
