@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from ui.richtext.blocks import Block, Code, TextBlock
+from ui.richtext.blocks import Block, Code, Table, TextBlock
 from ui.richtext.code_view import CodeView
 from ui.richtext.render import INDENT, QUOTE_INDENT
 from ui.richtext.still_text import StillText
@@ -20,6 +20,7 @@ from ui.theme import ThemeSource
 GAP = 14
 SLICE_CHARACTERS = 700
 SLICE_BLOCKS = 3
+SLICE_ROWS = 12  # of a table
 SLICE_NS = 6_000_000
 TINTED_CHARACTERS = 20_000  # of one answer; more would hold a frame up
 
@@ -259,9 +260,20 @@ def _runs(growth: Growth) -> list[_Run]:
 
 
 def _small(run: _Run) -> list[_Run]:
-    """The same in steps of a few blocks; of a whole text nothing but code has a tail."""
-    starts = range(0, max(1, len(run.frozen)), SLICE_BLOCKS)
-    return [replace(run, frozen=run.frozen[start : start + SLICE_BLOCKS]) for start in starts]
+    """The same in steps of a few blocks or rows; of a whole text nothing but code has a tail."""
+    steps: list[_Run] = []
+    few: list[TextBlock] = []
+    for block in run.frozen:
+        is_long = isinstance(block, Table) and len(block.rows) > SLICE_ROWS
+        if few and (is_long or len(few) == SLICE_BLOCKS):
+            steps.append(replace(run, frozen=few))
+            few = []
+        if isinstance(block, Table) and is_long:
+            ends = (*range(SLICE_ROWS, len(block.rows), SLICE_ROWS), len(block.rows))
+            parts = (replace(block, rows=block.rows[:end]) for end in ends)
+            steps += [replace(run, frozen=[], tail=[part]) for part in parts]
+        few.append(block)
+    return [*steps, replace(run, frozen=few)]
 
 
 def _add(runs: list[_Run], block: Block, *, is_final: bool) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextTable
@@ -16,15 +16,24 @@ from ui.theme import ThemeSource
 _OVERHANG = 4  # of letters above their line, px
 
 
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Where a shown block ends, its format there, and where the next one begins."""
+
+    position: int = 0
+    block_format: QTextBlockFormat = field(default_factory=QTextBlockFormat)
+    next_start: int = 0
+
+
 class TextView(StillText):
-    """Shows text blocks; ``freeze`` appends for good, ``show_tail`` replaces what follows."""
+    """Shows text blocks, of which those at the end, the tail, may be replaced."""
 
     def __init__(self, look: ThemeSource, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
         self._renderer = BlockRenderer(look)
-        self._frozen_end = self._tail_start = 0
-        self._frozen_format = QTextBlockFormat()
+        self._frozen = _End()
         self._tail: tuple[TextBlock, ...] = ()
+        self._tail_ends: list[_End] = []  # of its blocks; that of the last grows with it
         self._has_frozen = False
         self._has_links = False
         self._stale_from: int | None = None  # y, of what changed quietly
@@ -50,21 +59,7 @@ class TextView(StillText):
         if not frozen and tail == self._tail:
             return
         blocker = QSignalBlocker(self.document().documentLayout()) if is_quiet else None
-        cursor = QTextCursor(self.document())
-        grown = () if frozen else _growth(self._tail, tail)
-        row = 0 if frozen else _first_new_row(self._tail, tail)
-        if row:
-            stale_from = self._lengthen(cursor, tail[-1], row)
-        elif grown:
-            stale_from = self._last_line_top()
-            # within an edit a cursor does not ask for its place, which has a line shaped each time
-            cursor.beginEditBlock()
-            cursor.movePosition(QTextCursor.MoveOperation.End)
-            self._renderer.extend(cursor, tail[-1], grown)
-            cursor.endEditBlock()
-        else:
-            stale_from = self._tail_top()
-            self._replace_tail(cursor, frozen, tail)
+        stale_from = self._change(self._adopt(frozen), tail)
         self._tail = tail
         if blocker is not None:
             blocker.unblock()
@@ -87,9 +82,43 @@ class TextView(StillText):
             self._stale_from = None
             view.update(0, top, view.width(), max(0, view.height() - top))
 
+    def _adopt(self, frozen: Sequence[TextBlock]) -> Sequence[TextBlock]:
+        """Take those for final that the tail begins with; returns the others."""
+        count = min(len(frozen), len(self._tail))
+        if not count or tuple(frozen[:count]) != self._tail[:count]:
+            return frozen
+        self._has_frozen = True
+        self._frozen = self._tail_ends[count - 1]
+        if count == len(self._tail):  # it may have grown since
+            self._frozen = self._end_at(QTextCursor(self.document()))
+        self._tail, self._tail_ends = self._tail[count:], self._tail_ends[count:]
+        return frozen[count:]
+
+    def _change(self, frozen: Sequence[TextBlock], tail: tuple[TextBlock, ...]) -> int:
+        """Append ``frozen`` and show ``tail`` in the cheapest way; returns the y of the first change."""
+        cursor = QTextCursor(self.document())
+        if not frozen and tail == self._tail:
+            return self._last_line_top()
+        grown = () if frozen else _growth(self._tail, tail)
+        row = 0 if frozen else _first_new_row(self._tail, tail)
+        if row:
+            return self._lengthen(cursor, tail[-1], row)
+        if grown:
+            stale_from = self._last_line_top()
+            # within an edit a cursor does not ask for its place, which has a line shaped each time
+            cursor.beginEditBlock()
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            self._renderer.extend(cursor, tail[-1], grown)
+            cursor.endEditBlock()
+            return stale_from
+        is_longer = not frozen and tail[: len(self._tail)] == self._tail
+        stale_from = self._last_line_top() if is_longer else self._tail_top()
+        self._replace_tail(cursor, frozen, tail, num_kept=len(self._tail) if is_longer else 0)
+        return stale_from
+
     def _tail_top(self) -> int:
         """Where the blocks stand that are not frozen, and the last frozen one, which may change."""
-        return self._top_of(self._frozen_end)
+        return self._top_of(self._frozen.position)
 
     def _last_line_top(self) -> int:
         layout = self.document().lastBlock().layout()
@@ -122,18 +151,37 @@ class TextView(StillText):
         return [(rect.left(), rect.width()) for rect in rects]
 
     def _replace_tail(
-        self, cursor: QTextCursor, frozen: Sequence[TextBlock], tail: Sequence[TextBlock]
+        self,
+        cursor: QTextCursor,
+        frozen: Sequence[TextBlock],
+        tail: Sequence[TextBlock],
+        *,
+        num_kept: int,
     ) -> None:
+        """``num_kept``: so many blocks of the tail stay, all that there are, or none."""
         cursor.beginEditBlock()
-        self._drop_tail(cursor, keeps_block=bool(frozen) or bool(tail))
+        if num_kept:
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            self._tail_ends[-1] = self._end_at(cursor)
+        else:
+            self._drop_tail(cursor, keeps_block=bool(frozen) or bool(tail))
+            self._tail_ends.clear()
         if frozen:
             self._renderer.append(cursor, frozen)
             self._has_frozen = True
-            self._frozen_end = cursor.position()
-            self._frozen_format = cursor.blockFormat()
-            self._tail_start = self._frozen_end + (0 if is_unused(cursor) else 1)
-        self._renderer.append(cursor, tail)
+            self._frozen = self._end_at(cursor)
+        for block in tail[num_kept:]:
+            self._renderer.append(cursor, (block,))
+            self._tail_ends.append(self._end_at(cursor))
         cursor.endEditBlock()
+
+    @staticmethod
+    def _end_at(cursor: QTextCursor) -> _End:
+        """The end of the document, as it is now."""
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        position = cursor.position()
+        next_start = position + (0 if is_unused(cursor) else 1)
+        return _End(position, cursor.blockFormat(), next_start)
 
     def _drop_tail(self, cursor: QTextCursor, *, keeps_block: bool) -> None:
         """Remove the tail; its first block may stay, empty, for what comes in its place.
@@ -144,12 +192,12 @@ class TextView(StillText):
         if not self._tail:
             return
         stays = keeps_block and not isinstance(self._tail[0], Table)
-        start = self._tail_start if stays else self._frozen_end
+        start = self._frozen.next_start if stays else self._frozen.position
         cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
-        if not stays and cursor.blockFormat() != self._frozen_format:
+        if not stays and cursor.blockFormat() != self._frozen.block_format:
             # joining two blocks may leave the format of the second
-            cursor.setBlockFormat(self._frozen_format)
+            cursor.setBlockFormat(self._frozen.block_format)
 
 
 def _has_link(block: TextBlock) -> bool:

@@ -7,8 +7,10 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QImage, QTextDocument
 
 from tests.ui.richtext.pieces import PIECES
+from ui.richtext.blocks import Table
 from ui.richtext.code_view import CodeView
-from ui.richtext.markdown_view import MarkdownView
+from ui.richtext.markdown_view import SLICE_ROWS, MarkdownView
+from ui.richtext.render import BlockRenderer
 from ui.richtext.text_view import TextView
 from ui.theme import ThemeSource
 
@@ -218,7 +220,9 @@ def test_a_table_that_grows_is_the_table_shown_at_once(make_view, monkeypatch):
     made = []
     replace_tail = TextView._replace_tail
     monkeypatch.setattr(
-        TextView, "_replace_tail", lambda *given: made.append(1) or replace_tail(*given)
+        TextView,
+        "_replace_tail",
+        lambda *given, **more: made.append(1) or replace_tail(*given, **more),
     )
     grown.append(head)
     made.clear()
@@ -237,3 +241,43 @@ def test_a_table_that_grows_is_the_table_shown_at_once(make_view, monkeypatch):
     for view in (grown, whole):
         view.append("\nAfter.\n\nThe end.")
     assert picture(grown) == picture(whole)
+
+
+def test_what_is_shown_already_is_not_made_anew_when_it_is_final(make_view, monkeypatch):
+    view, dropped = make_view(), []
+    view.append("Words.\n\n| A | B |\n|---|---|\n| a | b |\n")
+    drop_tail = TextView._drop_tail
+    monkeypatch.setattr(
+        TextView,
+        "_drop_tail",
+        lambda text, *given, **more: dropped.append(text._tail) or drop_tail(text, *given, **more),
+    )
+    for piece in ("\nAfter", " all", ".\n", "\nThe", " end."):
+        view.append(piece)
+    view.finish()
+    assert not any(isinstance(block, Table) for tail in dropped for block in tail)
+    whole = make_view()
+    whole.set_text("Words.\n\n| A | B |\n|---|---|\n| a | b |\n\nAfter all.\n\nThe end.")
+    assert picture(view) == picture(whole)
+
+
+def test_a_long_table_is_shown_in_slices(make_view, monkeypatch):
+    rows = "".join(f"| row {n} | {n * n} |\n" for n in range(3 * SLICE_ROWS))
+    text = f"Before.\n\nAnd.\n\n| A | B |\n|---|---|\n{rows}\nAfter.\n\n```\ncode\n```\n\n{rows}"
+    view, whole, shown = make_view(), make_view(), []
+    fill = BlockRenderer._fill
+    monkeypatch.setattr(
+        BlockRenderer,
+        "_fill",
+        lambda renderer, table, block, rows: (
+            shown.append(len(rows)) or fill(renderer, table, block, rows)
+        ),
+    )
+    view.set_text(text, is_patient=True)
+    while view.is_building:
+        view.build()
+    assert max(shown) <= SLICE_ROWS
+    assert sum(shown) >= 3 * SLICE_ROWS + 1
+    whole.append(text)
+    whole.finish()
+    assert picture(view) == picture(whole)
