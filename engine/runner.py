@@ -66,11 +66,14 @@ def _tensors(
     """``numbers`` as int64 tensors of ``lengths``, one after the other.
 
     By way of one NumPy array: that takes a third of the time that torch takes for a list, its
-    parts cost less than those of a tensor, and a device gets all in one piece.
+    parts cost less than those of a tensor, and a device gets all in one piece: a card from memory
+    that stays where it is, so that nobody waits for the copy. torch keeps it until it was read.
     """
     whole = np.array(numbers, dtype=np.int64)
     if device != _CPU:
-        return torch.from_numpy(whole).to(device).split_with_sizes(list(lengths))
+        packed, is_card = torch.from_numpy(whole), device.type == "cuda"
+        packed = packed.pin_memory() if is_card else packed
+        return packed.to(device, non_blocking=is_card).split_with_sizes(list(lengths))
     ends = zip(lengths, accumulate(lengths), strict=True)
     return [torch.from_numpy(whole[end - length : end]) for length, end in ends]
 

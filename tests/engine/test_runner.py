@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -74,6 +75,41 @@ def test_a_plan_is_laid_end_to_end() -> None:
         Segment(3, 1, 8, (0, 1, 7)),
         Segment(4, 2, 0, (3,)),
     )
+
+
+class _PackedNumbers:
+    """A tensor that says how it goes to a card which is not there."""
+
+    def __init__(self, whole: np.ndarray) -> None:
+        self.whole = torch.tensor(whole)
+        self.is_pinned = False
+
+    def pin_memory(self) -> "_PackedNumbers":
+        self.is_pinned = True
+        return self
+
+    def to(self, device: torch.device, *, non_blocking: bool) -> torch.Tensor:
+        assert device.type == "cuda"
+        assert self.is_pinned
+        assert non_blocking
+        return self.whole
+
+
+def test_a_step_goes_to_a_card_in_one_copy_that_nobody_waits_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = build_batch(PLAN, 4, CPU)
+    copies: list[_PackedNumbers] = []
+
+    def packed(whole: np.ndarray) -> _PackedNumbers:
+        copies.append(_PackedNumbers(whole))
+        return copies[-1]
+
+    monkeypatch.setattr(torch, "from_numpy", packed)
+    batch = build_batch(PLAN, 4, torch.device("cuda"))
+    assert len(copies) == 1
+    for name in ("token_ids", "positions", "slots", "logit_rows"):
+        assert torch.equal(getattr(batch, name), getattr(expected, name))
 
 
 def test_tokens_go_to_the_requests_that_asked() -> None:
