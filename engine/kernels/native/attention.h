@@ -2,7 +2,8 @@
 //
 // A job is some rows of one request, one K/V head, and all of their keys or a part. Keys go by in tiles of
 // 64, scored by every query that shares the head, and the softmax is kept up to date tile by tile.
-// How keys and values are read is told in rows.h and int4_rows.h; an INT8 cache has attention of its own, int8_attention.h.
+// How keys and values are read is told in rows.h and int4_rows.h; an INT8 cache has an attention of its own,
+// int8_attention.h.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +34,7 @@ inline typename V::F exponential(typename V::F x) {
     return V::scale2(p, n);
 }
 
-// Of the keys that any row from `first` to `last` sees those of the job's part, whole tiles but for the last one.
+// Of the keys that any row from `first` to `last` sees those of the job's part, whole tiles but for the last.
 inline std::pair<int64_t, int64_t> keys_of(const AttentionJob& job, int64_t first, int64_t last, int window,
                                            int tile) {
     const int64_t oldest = window > 0 ? std::max<int64_t>(0, first - window + 1) : 0;

@@ -137,8 +137,11 @@ std::vector<const Kernels*> find_kernels() {
     return found;
 }
 
-// Up to so many rows of a prompt are attended to by one job, all heads of a group together.
-int rows_of_job(int group) { return std::max(1, 48 / group); }
+// A job's rows of a prompt times the heads of a group: where the cache is read once for many of them.
+constexpr int kMostTogether = 48;
+constexpr int kFewTogether = 16;
+// A prompt has so many jobs for each thread, or threads would wait long for the one that has the last.
+constexpr int kJobsOfThread = 6;
 
 // Split what a request's rows attend to into jobs: a few rows by parts of their keys as well.
 //
@@ -146,7 +149,7 @@ int rows_of_job(int group) { return std::max(1, 48 / group); }
 // guess is verified with the very numbers that computing it alone would give.
 class JobList {
   public:
-    explicit JobList(StepState& state) : s_(state) {}
+    JobList(StepState& state, int threads) : s_(state), threads_(threads) {}
 
     // Returns how many partial results there are.
     int64_t fill() {
@@ -160,7 +163,7 @@ class JobList {
   private:
     // The last rows first: they take longest, and short jobs fill the gaps at the end.
     void add_rows(int index, const tt_segment& segment) {
-        const int step = rows_of_job(s_.model->num_heads / s_.model->num_kv_heads);
+        const int step = rows_of_job(segment.length);
         for (int64_t end = segment.length; end > 0; end -= step) {
             const int64_t first = std::max<int64_t>(0, end - step);
             const auto rows = static_cast<int32_t>(end - first);
@@ -180,6 +183,15 @@ class JobList {
         }
     }
 
+    int rows_of_job(int64_t length) const {
+        const int group = s_.model->num_heads / s_.model->num_kv_heads;
+        const int most = std::max(1, kMostTogether / group);
+        if (length <= kFewAttending) return most;
+        const int64_t pieces = (kJobsOfThread * threads_ + s_.model->num_kv_heads - 1) / s_.model->num_kv_heads;
+        const auto even = static_cast<int>(std::min<int64_t>(most, (length + pieces - 1) / pieces));
+        return std::max({1, kFewTogether / group, even});
+    }
+
     void add_jobs(int index, int64_t first, int32_t rows, int32_t part) {
         for (int head = 0; head < s_.model->num_kv_heads; ++head) {
             s_.jobs.push_back({index, head, first, rows, part});
@@ -187,6 +199,7 @@ class JobList {
     }
 
     StepState& s_;
+    const int threads_;
     int64_t num_partials_ = 0;
 };
 
@@ -212,11 +225,11 @@ struct tt_step {
     tt::Buffer buffers[9];
     std::vector<tt::Buffer> own;
 
-    void prepare(const tt_model& model, const tt_batch& batch);
+    void prepare(const tt_model& model, const tt_batch& batch, int threads);
     void prepare_threads(int threads);
 };
 
-void tt_step::prepare(const tt_model& model, const tt_batch& batch) {
+void tt_step::prepare(const tt_model& model, const tt_batch& batch, int threads) {
     auto& s = state;
     s.model = &model;
     s.batch = &batch;
@@ -236,7 +249,7 @@ void tt_step::prepare(const tt_model& model, const tt_batch& batch) {
     };
     s.shared = quantised(buffers[6], std::max(model.hidden, s.mixed_width));
     s.gated_quants = quantised(buffers[7], model.intermediate);
-    s.partials = buffers[8].floats(tt::JobList(s).fill() * (model.head_dim + 16));
+    s.partials = buffers[8].floats(tt::JobList(s, threads).fill() * (model.head_dim + 16));
     s.next_job.reset(new std::atomic<int64_t>[static_cast<size_t>(model.num_layers)]);
     for (int i = 0; i < model.num_layers; ++i) s.next_job[static_cast<size_t>(i)] = 0;
     s.current = 0;
@@ -354,7 +367,7 @@ void tt_step_free(tt_step* step) { delete step; }
 int32_t tt_step_run(tt_step* step, tt_team* team, int32_t threads, const tt_batch* batch,
                     int32_t first, int32_t end) {
     try {
-        if (first == 0) step->prepare(*step->state.model, *batch);
+        if (first == 0) step->prepare(*step->state.model, *batch, threads);
         step->prepare_threads(threads);
     } catch (const std::bad_alloc&) {
         return 1;

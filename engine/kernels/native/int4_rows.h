@@ -96,7 +96,7 @@ class Int4Rows {
     // sums[q][v] += what group g adds to the scores of vectors of keys.
     template <int Queries, int Vectors>
     TT_INLINE void add_group(F (&sums)[Queries][Vectors], int i, int first, int g, int64_t line) const {
-        const int64_t at = g * quants_.rows + i;
+        const int64_t at = quants_.row(i).at(g);
         I dots[Queries][Vectors];
         for (auto& row : dots) {
             for (auto& dot : row) dot = V::iset1(0);

@@ -19,7 +19,7 @@ constexpr int kMostSpan = 256;  // keys of a tile
 constexpr int kSpanBytes = 16 << 10;  // of its codes, and as many of its values': they stay in the first cache
 constexpr float kLog2E = 1.44269504f;
 
-// 2 to the power of x, for x <= 0; minimax polynomial of 2^f for |f| <= 1/2, an error of 3e-6. Below -80
+// 2 to the power of x, x below 127; minimax polynomial of 2^f for |f| <= 1/2, an error of 3e-6. Below -80
 // it is as good as zero.
 template <class V>
 TT_INLINE typename V::F power_of_two(typename V::F x) {
@@ -177,8 +177,8 @@ class Int8Attention {
             const int64_t token = first_ + span_ + part / 2 * kVector;
             if (token >= end) return;
             const bool is_value = part % 2 != 0;
-            const CodePlace from = code_place<TT_KV_INT8>(s_, layout_, layer_, is_value, kv_head, blocks[token / size],
-                                                          token % size);
+            const int64_t block = blocks[token / size];
+            const CodePlace from = code_place<TT_KV_INT8>(s_, layout_, layer_, is_value, kv_head, block, token % size);
             const int64_t stride = is_value ? 64 : size * 4;
             for (int64_t line = 0; line < head_dim_ / 4; ++line) TT_PREFETCH(from.codes + line * stride);
             TT_PREFETCH(from.parameters);
@@ -290,8 +290,8 @@ class Int8Attention {
         }
     }
 
-    // Leave what query i, the q-th of some, sees of the tile: keys [unseen, seen). Its numbers are then those of a job of
-    // its own: the unit knows no values of later keys.
+    // Leave what query i, the q-th of some, sees of the tile: keys [unseen, seen). Its numbers are then those of
+    // a job of its own: the unit knows no values of later keys.
     TT_APART void mask(int i, int q, int64_t seen, int64_t unseen) {
         const F masked = V::set1(kMasked);
         const int first = static_cast<int>(std::clamp<int64_t>(unseen, 0, span_));

@@ -11,6 +11,7 @@
 //
 // One 512-bit load then feeds 16 rows x 4 columns to a product of bytes. Missing rows are zero.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "core.h"
@@ -38,26 +39,44 @@ inline BlockLayout block_layout(int32_t kind, int64_t columns) {
     return {groups, group_bytes, scale_bytes, (bytes + 63) / 64 * 64};
 }
 
+// The rows of one tile: its results stay in the first cache while the groups go by.
+constexpr int kTileRows = 64;
+
 // Activations as the products want them: groups of 32 columns, each with a scale of its own.
 //
-// quants: [groups, rows, 32]; scales, sums and starts: [groups, rows]. sums are of the values
-// (times the weights' offset they complete a product), starts are -128 times the sum of the
-// quants (they take back what INT8 weights were raised by).
+// Rows go in tiles of 64, so that what one tile needs lies together: caches have few places for lines that
+// are a power of two apart. In a tile of r rows quants are [groups, r, 32]; scales, sums and starts [groups,
+// r]. sums are of the values (times the weights' offset they complete a product), starts are -128 times the
+// sum of the quants (they take back what INT8 weights were raised by).
 struct Activations {
     int8_t* quants = nullptr;
     float* scales = nullptr;
     float* sums = nullptr;
     int32_t* starts = nullptr;
     int64_t rows = 0;
+    int64_t groups = 0;
+
+    // Where the first group of row m is, and how far it is from one group to the next.
+    struct Row {
+        int64_t start;
+        int64_t step;
+
+        int64_t at(int64_t g) const { return start + g * step; }
+    };
+    Row row(int64_t m) const {
+        const int64_t first = m / kTileRows * kTileRows;
+        return {first * groups + m - first, std::min<int64_t>(kTileRows, rows - first)};
+    }
 };
 
 constexpr int64_t kActivationBytes = kGroup + 12;  // of a row and group
 
 inline Activations activations_at(void* memory, int64_t rows, int64_t columns) {
-    const int64_t count = rows * (columns / kGroup);
+    const int64_t groups = columns / kGroup, count = rows * groups;
     auto* quants = static_cast<int8_t*>(memory);
     auto* scales = reinterpret_cast<float*>(quants + count * kGroup);
-    return {quants, scales, scales + count, reinterpret_cast<int32_t*>(scales + 2 * count), rows};
+    auto* starts = reinterpret_cast<int32_t*>(scales + 2 * count);
+    return {quants, scales, scales + count, starts, rows, groups};
 }
 
 }  // namespace tt

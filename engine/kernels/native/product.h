@@ -16,6 +16,7 @@ constexpr int64_t kFarBytes = 2 << 10;
 template <class V, class Load>
 inline void quantize_groups(const Activations& to, int64_t m, int64_t first, int64_t end,
                             const Load& load) {
+    const auto row = to.row(m);
     for (int64_t g = first; g < end; ++g) {
         const auto lo = load(g * kGroup), hi = load(g * kGroup + 16);
         const float limit = V::hmax(V::max(V::abs(lo), V::abs(hi)));
@@ -23,7 +24,7 @@ inline void quantize_groups(const Activations& to, int64_t m, int64_t first, int
         const bool is_zero = !(limit > 1e-30f);
         const auto inverse = V::set1(is_zero ? 0.0f : 127.0f / limit);
         const auto qlo = V::to_int(V::mul(lo, inverse)), qhi = V::to_int(V::mul(hi, inverse));
-        const int64_t at = g * to.rows + m;
+        const int64_t at = row.at(g);
         V::store_bytes(to.quants + at * kGroup, qlo);
         V::store_bytes(to.quants + at * kGroup + 16, qhi);
         const int32_t sum = V::ihsum(V::iadd(qlo, qhi));
@@ -92,8 +93,6 @@ TT_INLINE void add_group(typename V::F (*sums)[Blocks], const GroupWeights<V, Ki
     }
 }
 
-// The rows of one tile: its results stay in the first cache while the groups go by.
-constexpr int kTileRows = 64;
 // Rows whose products of bytes go on at the same time; more would not fit the registers.
 constexpr int kAbreast = 2;
 
@@ -102,6 +101,7 @@ template <class V, int32_t Kind, int Blocks, int Rows>
 TT_APART void multiply_few(const uint8_t* const* blocks, const BlockLayout& layout,
                            const Activations& activations, int64_t m, float* out) {
     const Activations x = activations;  // nobody else writes to it
+    const auto row = x.row(m);
     // the next blocks, or where they are large a part of these: hardware looks no further than a page
     const int64_t ahead = layout.bytes <= kNearBytes ? Blocks * layout.bytes : kFarBytes;
     typename V::F sums[Rows][Blocks];
@@ -115,12 +115,12 @@ TT_APART void multiply_few(const uint8_t* const* blocks, const BlockLayout& layo
             for (int i = 0; i < (is_int4(Kind) ? 4 : 8); ++i) TT_PREFETCH(next + 64 * i);
         }
         for (int b = 0; b < Blocks; ++b) weights[b].load(blocks[b], layout, g);
-        const int64_t at = g * x.rows + m;
+        const int64_t at = row.at(g);
         for (int r = 0; r + kAbreast <= Rows; r += kAbreast) {
             add_group<V, Kind, Blocks, kAbreast>(sums + r, weights, x, at + r);
         }
-        if constexpr (Rows % kAbreast != 0) {
-            add_group<V, Kind, Blocks, 1>(sums + Rows - 1, weights, x, at + Rows - 1);
+        for (int r = Rows / kAbreast * kAbreast; r < Rows; ++r) {
+            add_group<V, Kind, Blocks, 1>(sums + r, weights, x, at + r);
         }
     }
     for (int r = 0; r < Rows; ++r) {
@@ -145,13 +145,14 @@ template <class V, int32_t Kind, int Blocks>
 TT_APART void multiply_many(const uint8_t* const* blocks, const BlockLayout& layout,
                             const Activations& activations, int64_t m, int count, float* out) {
     const Activations x = activations;  // nobody else writes to it
+    const auto row = x.row(m);
     for (int r = 0; r < count; ++r) {
         for (int b = 0; b < Blocks; ++b) V::store(out + (2 * r + b) * 16, V::zero());
     }
     for (int64_t g = 0; g < layout.groups; ++g) {
         GroupWeights<V, Kind> weights[Blocks];
         for (int b = 0; b < Blocks; ++b) weights[b].load(blocks[b], layout, g);
-        const int64_t at = g * x.rows + m;
+        const int64_t at = row.at(g);
         int r = 0;
         for (; r + kAbreast <= count; r += kAbreast) {
             add_stored<V, Kind, Blocks, kAbreast>(out + 32 * r, weights, x, at + r);
@@ -222,10 +223,18 @@ inline int64_t rows_per_pass(int64_t columns) {
     return std::max<int64_t>(rows, kTileRows);
 }
 
-// Call done(m, count, out) for all rows x and pairs of blocks (first(i), second(i)), i in [lo, hi).
-template <class V, class Pair, class Done>
-inline void multiply(const tt_matrix& w, const Activations& x, int64_t lo, int64_t hi,
-                     const Pair& pair, const Done& done) {
+// Have `bytes` of each of `count` rows brought nearer before they are written: they are far apart.
+inline void bring_rows(const float* to, int64_t stride, int64_t bytes, int count) {
+    for (int r = 0; r < count; ++r, to += stride) {
+        for (int64_t at = 0; at < bytes; at += 64) TT_PREFETCH(reinterpret_cast<const char*>(to) + at);
+    }
+}
+
+// Call done(i, m, count, out) for all rows x and pairs of blocks pair(i), i in [lo, hi), and before each
+// product expect(i, m, count).
+template <class V, class Pair, class Expect, class Done>
+inline void multiply(const tt_matrix& w, const Activations& x, int64_t lo, int64_t hi, const Pair& pair,
+                     const Expect& expect, const Done& done) {
     const BlockLayout layout = block_layout(w.kind, w.columns);
     const int64_t pass = rows_per_pass(w.columns);
     alignas(64) float out[kTileRows * 32];
@@ -235,6 +244,7 @@ inline void multiply(const tt_matrix& w, const Activations& x, int64_t lo, int64
             const auto [first, second] = pair(i);
             for (int64_t m = top; m < bottom; m += kTileRows) {
                 const int count = static_cast<int>(std::min<int64_t>(kTileRows, bottom - m));
+                if (count > 1) expect(i, m, count);
                 multiply_pair<V>(w, layout, first, second, x, m, count, out);
                 done(i, m, count, out);
             }
@@ -251,7 +261,10 @@ inline void multiply_share(const tt_matrix& w, const Activations& x, float* y, i
     const auto pair = [&](int64_t i) {
         return std::pair<int64_t, int64_t>(2 * i, 2 * i + 1 < blocks ? 2 * i + 1 : -1);
     };
-    multiply<V>(w, x, lo, hi, pair, [&](int64_t i, int64_t m, int count, const float* out) {
+    const auto expect = [&](int64_t i, int64_t m, int count) {
+        bring_rows(y + m * stride + 32 * i, stride, 128, count);
+    };
+    multiply<V>(w, x, lo, hi, pair, expect, [&](int64_t i, int64_t m, int count, const float* out) {
         const int64_t n = 32 * i;
         const int64_t width = std::min<int64_t>(32, w.rows - n);
         for (int r = 0; r < count; ++r) {

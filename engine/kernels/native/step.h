@@ -156,10 +156,14 @@ class StepThread {
                 const int64_t b = first + 2 * i;
                 return std::pair<int64_t, int64_t>(b, 2 * i + 1 < blocks ? b + 1 : -1);
             };
-            multiply<V>(*layer.qkv, x, 0, (blocks + 1) / 2, pair,
+            float* const to_head = s_.qkv + first * kRows;
+            const auto expect = [&](int64_t i, int64_t m, int count) {
+                bring_rows(to_head + m * s_.qkv_width + 32 * i, s_.qkv_width, 128, count);
+            };
+            multiply<V>(*layer.qkv, x, 0, (blocks + 1) / 2, pair, expect,
                         [&](int64_t i, int64_t m, int count, const float* out) {
                             const int width = 2 * i + 1 < blocks ? 32 : 16;
-                            float* to = s_.qkv + (first + 2 * i) * kRows;
+                            float* to = to_head + 32 * i;
                             for (int r = 0; r < count; ++r) {
                                 std::copy_n(out + 32 * r, width, to + (m + r) * s_.qkv_width);
                             }
@@ -240,7 +244,10 @@ class StepThread {
         const int64_t up = m_.intermediate / kRows;
         const auto [lo, hi] = member_.share(m_.intermediate / kGroup);
         const auto pair = [&](int64_t i) { return std::pair<int64_t, int64_t>(i, up + i); };
-        multiply<V>(*layer.gate_up, x, 2 * lo, 2 * hi, pair,
+        const auto expect = [&](int64_t i, int64_t m, int count) {
+            bring_rows(s_.gated + m * m_.intermediate + i * kRows, m_.intermediate, 64, count);
+        };
+        multiply<V>(*layer.gate_up, x, 2 * lo, 2 * hi, pair, expect,
                     [&](int64_t i, int64_t m, int count, const float* out) {
                         float* to = s_.gated + m * m_.intermediate + i * kRows;
                         for (int r = 0; r < count; ++r, to += m_.intermediate) {
