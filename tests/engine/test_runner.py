@@ -112,6 +112,14 @@ def test_a_step_goes_to_a_card_in_one_copy_that_nobody_waits_for(
         assert torch.equal(getattr(batch, name), getattr(expected, name))
 
 
+def test_a_device_gets_the_same_tensors() -> None:
+    batch, sent = (build_batch(PLAN, 4, torch.device(name)) for name in ("cpu", "meta"))
+    for name in ("token_ids", "positions", "slots", "logit_rows"):
+        here, there = getattr(batch, name), getattr(sent, name)
+        assert there.device.type == "meta"
+        assert (here.shape, here.dtype) == (there.shape, there.dtype)
+
+
 def test_tokens_go_to_the_requests_that_asked() -> None:
     output = _runner().run(PLAN, lambda: False)
     assert output.sampled == {"decode": (8,), "last chunk": (11,)}
