@@ -171,6 +171,8 @@ class AssistantItem(MessageItem):
 
     def tint(self, text: str, guessed: Sequence[tuple[int, int]], *, is_tinted: bool) -> None:
         """Tint ``guessed`` ranges of ``text``, which is shown, or say only that there are any."""
+        if not (guessed or self._has_guessed):
+            return
         self._has_guessed = bool(guessed)
         if guessed:
             self._guessed.setChecked(is_tinted)

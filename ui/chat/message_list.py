@@ -327,9 +327,9 @@ class MessageList(RingedArea):
 
     def _item_changed(self) -> None:
         item = self.sender()
-        for entry in self._entries:
-            if entry.item is item:
-                entry.measured_width = 0
+        entry = self._entries.find(item.row.message_id) if isinstance(item, MessageItem) else None
+        if entry is not None and entry.item is item:
+            entry.measured_width = 0
         if not self._placing.is_running:
             self._layout_timer.start()
 
