@@ -180,7 +180,8 @@ class Request:
         if self.known_ids[-1] in eos_ids and not self.params.ignore_eos:
             return FinishReason.END_OF_TEXT
         if self.text.stopped:
-            return FinishReason.STOP_STRING
+            # where nobody asked for stop strings, the template's own were met: the turn is over
+            return FinishReason.STOP_STRING if self.params.stop else FinishReason.END_OF_TEXT
         if self.params.max_tokens is not None and self.num_output >= self.params.max_tokens:
             return FinishReason.MAX_TOKENS
         if self.num_known >= limit:

@@ -138,6 +138,7 @@ class Load:
             prompt,
             _text(),
             max_tokens=wanted.length,
+            stop=("what the text was made with",),
             priority=priority,
             conversation=conversation,
             keeps_cache=keeps,

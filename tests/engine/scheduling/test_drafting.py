@@ -128,7 +128,7 @@ def test_a_stop_string_among_the_guesses_ends_the_answer_there():
     answer = expected_answer([1, 2], 30, VOCAB)
     stop = answer[5]
     bench = _bench(Guesser({"a": answer}, 1.0))
-    bench.add("a", [1, 2], FakeText(stop_token=stop), max_tokens=30)
+    bench.add("a", [1, 2], FakeText(stop_token=stop), max_tokens=30, stop=("x",))
     bench.run()
     assert bench.text("a") == "".join(map(chr, answer[: answer.index(stop)]))
     assert bench.reason("a") is FinishReason.STOP_STRING

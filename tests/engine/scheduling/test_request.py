@@ -8,7 +8,7 @@ from engine.scheduling.request import Request
 from tests.helpers.fake_runner import FakeText
 
 
-def _request(output: list[int], text: FakeText, **params: int | bool) -> Request:
+def _request(output: list[int], text: FakeText, **params: object) -> Request:
     request = Request.of_prompt(
         "a",
         [1, 2, 3],
@@ -27,13 +27,14 @@ def _request(output: list[int], text: FakeText, **params: int | bool) -> Request
         ([4], False, {}, None),
         ([9], False, {}, FinishReason.END_OF_TEXT),
         ([9], False, {"ignore_eos": True}, None),
-        ([4], True, {"max_tokens": 1}, FinishReason.STOP_STRING),
+        ([4], True, {"max_tokens": 1, "stop": ("x",)}, FinishReason.STOP_STRING),
+        ([4], True, {"max_tokens": 1}, FinishReason.END_OF_TEXT),  # at the template's own
         ([4, 5], False, {"max_tokens": 2}, FinishReason.MAX_TOKENS),
         ([4, 5, 6, 7, 8], False, {}, FinishReason.CONTEXT_FULL),
     ],
 )
 def test_finish_reason(
-    output: list[int], stopped: bool, params: dict[str, int], expected: FinishReason | None
+    output: list[int], stopped: bool, params: dict[str, object], expected: FinishReason | None
 ) -> None:
     request = _request(output, FakeText(stopped=stopped), **params)
     assert request.finish_reason(eos_ids=frozenset({9}), limit=8) is expected

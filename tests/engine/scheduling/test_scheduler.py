@@ -165,7 +165,7 @@ def test_end_of_text(ignore_eos: bool, tokens: list[int]) -> None:
 def test_a_stop_string_is_not_flushed() -> None:
     bench = Bench(make_config())
     bench.runner.scripts = {"a": [65, 66, 67]}
-    bench.add("a", [1, 2], FakeText(stop_token=66, held="stop"))
+    bench.add("a", [1, 2], FakeText(stop_token=66, held="stop"), stop=("B",))
     bench.run()
     assert bench.text("a") == "A"
     assert bench.reason("a") is FinishReason.STOP_STRING
