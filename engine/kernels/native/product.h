@@ -217,8 +217,12 @@ inline void multiply_pair(const tt_matrix& w, const BlockLayout& layout, int64_t
     }
 }
 
-// So many rows of activations stay in the second cache while all weights go by.
-inline int64_t rows_per_pass(int64_t columns) {
+constexpr int64_t kKeptBytes = 640 << 10;  // of weights that stay in the second cache beside a tile of rows
+
+// Rows that go by between two looks at the same weights, `bytes` of them in all: a tile's, which then stays
+// where all of the weights do, or as many as stay there themselves.
+inline int64_t rows_per_pass(int64_t columns, int64_t bytes) {
+    if (bytes <= kKeptBytes) return kTileRows;
     const int64_t rows = (int64_t{512} << 10) / columns / kTileRows * kTileRows;
     return std::max<int64_t>(rows, kTileRows);
 }
@@ -236,7 +240,7 @@ template <class V, class Pair, class Expect, class Done>
 inline void multiply(const tt_matrix& w, const Activations& x, int64_t lo, int64_t hi, const Pair& pair,
                      const Expect& expect, const Done& done) {
     const BlockLayout layout = block_layout(w.kind, w.columns);
-    const int64_t pass = rows_per_pass(w.columns);
+    const int64_t pass = rows_per_pass(w.columns, 2 * (hi - lo) * layout.bytes);
     alignas(64) float out[kTileRows * 32];
     for (int64_t top = 0; top < x.rows; top += pass) {
         const int64_t bottom = std::min(top + pass, x.rows);
